@@ -35,7 +35,8 @@ _FIGURE: Final = re.compile(r"[$€£¥]?\d(?:[\w.,:/%-]*[\w%])?|`[^`\n]+`")
 _REPEAT_WORTH: Final = 0.3
 #: Blocks that lose their meaning with any line.
 _WHOLE_KINDS: Final = frozenset({"heading", "label", "key", "math"})
-_APART: Final = frozenset({"fence", "table"})  # two of them are two things even where nothing stands between
+#: Two of them are two things even where nothing stands between, unless one needs the head of the other.
+_APART: Final = frozenset({"fence", "table"})
 #: Small ones may be what a text is about, so layer 2 takes them for a sentence.
 ROWED: Final = frozenset({"csv", "table"})
 _SMALL: Final = 64  # tokens: a block of no more is shown whole where there is room for it
@@ -165,8 +166,9 @@ class JudgedText:
         for i, span in enumerate(self.spans):
             if not span.kind or span.kind in _WHOLE_KINDS:
                 continue
-            if groups and groups[-1][1] == i and self.spans[i - 1].kind == span.kind and span.kind not in _APART:
-                groups[-1] = (groups[-1][0], i + 1)
+            first, last = groups[-1] if groups else (-1, -1)
+            if last == i and self.spans[first].kind == span.kind and (span.kind not in _APART or first in self.read.needs[i]):
+                groups[-1] = (first, i + 1)
             else:
                 groups.append((i, i + 1))
         return groups

@@ -38,6 +38,7 @@ _BESIDE_FACTOR: Final = 0.3  # what a letter quotes was said before it, and is a
 _CRUMB_FACTOR: Final = 0.1  # a few words on a page with buttons
 _COUNTER_FACTOR: Final = 0.05  # figures without a word, as subtitles and pages are counted by
 _SAID: Final = re.compile(r"[^\W\d_]")
+_SIGN: Final = re.compile(r"[^\W_]")
 _SIGNATURE, _NAME_WORDS = 60, 3  # characters and words of a signature below a letter, or a cheer in a chat
 # Beyond so many pieces one try fewer is made to fill the last percent of a budget.
 _MANY: Final = 4000
@@ -191,8 +192,8 @@ def _least(source: JudgedText, budget: int) -> ChosenText:
     if not said:
         first = next((f for f, _ in source.data), 0)
         last = source.data_ends.get(first, 1)
-        text = source.shortener.within(source.slice(first, last), max(_LEAST, budget))
-        return ChosenText(frozenset(), {first: text}) if text.strip() else ChosenText(frozenset({first}), {})
+        text = _least_data(source, source.slice(first, last), max(_LEAST, budget))
+        return ChosenText(frozenset(), {first: text}) if text else ChosenText(frozenset({first}), {})
 
     def value(i: int, needed: Iterable[int]) -> tuple[float, int]:
         worth = _base(source, i) + fsum(source.weights[f] for f in facts[i])
@@ -206,7 +207,23 @@ def _least(source: JudgedText, budget: int) -> ChosenText:
     return ChosenText(frozenset(whole[best]), {})
 
 
+def _least_data(source: JudgedText, text: str, limit: int) -> str:
+    """Data in `limit` tokens, or in about as few as say something; "" where that is all of it."""
+    most = source.count(text)
+    while limit < most:
+        short = source.shortener.within(text, limit)
+        if says_something(short, text):
+            return short
+        limit = min(2 * limit, most - 1) if limit < most - 1 else most
+    return ""
+
+
 # ---------------------------------------------------------------- data
+
+
+def says_something(short: str, text: str) -> bool:
+    """Whether what is shown of data has a word or figure in it, where the data has one: "{…}" has none."""
+    return bool(short.strip()) and (_SIGN.search(short) is not None or _SIGN.search(text) is None)
 
 
 def _shortened(source: JudgedText, budget: int) -> dict[int, str]:
@@ -273,7 +290,8 @@ def short_data(source: JudgedText, text: str, kind: str, limit: int) -> str:
     if limit <= 0:
         return ""
     if kind != "fence":
-        return source.shortener.within(text.strip("\n"), limit)
+        short = source.shortener.within(text.strip("\n"), limit)
+        return short if says_something(short, text) else ""
     opening, _, body = text.strip("\n").partition("\n")
     body, _, closing = body.rpartition("\n")
     inner = source.shortener.within(body, limit - source.count(f"{opening}\n\n{closing}")) if body else ""

@@ -52,7 +52,11 @@ _CELL: Final = re.compile(r"\s*\"?(?:[\w.:/+€$£%-]*\d[\w.:/+€$£% -]*|\w*)\
 _RAISED: Final = re.compile(r"\s*[A-Za-z_][\w.$]*(?::[^\n]*)?\s*")  # the error that a trace ends with, in one line
 _QUOTED: Final = re.compile(r"> |[\w./@+-]+\.\w+:\d+:?\s*\Z")  # what a review quotes, and the place that it speaks of
 _MOSTLY: Final = 0.7
-_ENDLESS: Final = re.compile(r"[^\n.!?…。！？।॥؟۔]{2400,}+[^\n]*+")
+#: Characters without the end of a sentence after which a line is none, and how many of them one Chinese or Japanese
+#: sign stands for.
+_ENDLESS_LENGTH, _DENSITY = 2400, 3
+_ENDLESS: Final = re.compile(rf"[^\n.!?…。！？।॥؟۔]{{{_ENDLESS_LENGTH // _DENSITY},}}+")
+_DENSE: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
 _MOST_LINES: Final = 400  # of a stretch that are looked at
 
 
@@ -94,9 +98,13 @@ def is_listed_language(text: str, spans: Sequence[Span]) -> bool:
 
 def _endless(text: str) -> Iterator[Span]:
     """Lines in which no sentence ends for so long that it is none."""
-    for m in _ENDLESS.finditer(text):
-        start, end = text.rfind("\n", 0, m.start()) + 1, text.find("\n", m.end()) + 1
-        yield Span(start, end or len(text), "plain")
+    at = 0
+    while m := _ENDLESS.search(text, at):
+        at = m.end()
+        if m.end() - m.start() + (_DENSITY - 1) * len(_DENSE.findall(m[0])) < _ENDLESS_LENGTH:
+            continue
+        at = text.find("\n", m.end()) + 1 or len(text)
+        yield Span(text.rfind("\n", 0, m.start()) + 1, at, "plain")
 
 
 def _joined(text: str) -> Iterator[Span]:

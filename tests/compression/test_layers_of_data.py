@@ -1,0 +1,72 @@
+"""Layers of texts that are data alone, or in which no sentence ends: never all of it where less was asked for, never nothing."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+
+import pytest
+
+from turnfold.compression.layers import CompressedResult, Compressor, CompressRequest
+
+
+def compress(text: str, ratio: float) -> CompressedResult:
+    return Compressor().compress(CompressRequest(text, l1_ratio=ratio))
+
+
+CLAUSE = "我们昨天讨论了码头上的起重机，第三号泵的压力太低了，需要在十月九日之前更换，"
+SPOKEN = "so the crane at pier nine was checked by the crew and the report names forty parts and then we looked at the pump again "
+ENDLESS = {
+    "speech without full stops": SPOKEN * 60,
+    "words": " ".join(random.Random(7).choices("crane pump valve rope anchor deck tide lamp".split(), k=1200)),
+    "Chinese without full stops": CLAUSE * 30,
+    "Japanese without full stops": "昨日は港のクレーンについて話し合い三番のポンプの圧力が低すぎるので十月九日までに交換する、" * 25,
+}
+
+
+@pytest.mark.parametrize("ratio", [0.5, 0.3, 0.1, 0.05, 0.02])
+@pytest.mark.parametrize("name", ENDLESS)
+def test_a_text_in_which_no_sentence_ends_has_layers_at_every_ratio(name: str, ratio: float) -> None:
+    raw, facts, summary = compress(ENDLESS[name], ratio).layers
+    assert facts.text.strip()
+    assert summary.text.strip()
+    assert summary.tokens <= facts.tokens <= 0.6 * raw.tokens
+
+
+@pytest.mark.parametrize("ratio", [0.3, 0.1, 0.05])
+@pytest.mark.parametrize("rows", [120, 400])
+def test_a_long_table_is_one_table_under_its_header(rows: int, ratio: float) -> None:
+    table = "| id | pier | load |\n|---|---|---|\n" + "\n".join(f"| {i} | north-{i % 7} | {i * 31 % 97} |" for i in range(rows))
+    raw, facts, summary = compress(table, ratio).layers
+    for layer in (facts, summary):
+        lines = layer.text.split("\n")
+        assert re.sub(r"\s", "", lines[0]) == "|id|pier|load|"
+        assert lines[-1] == f"[{len(lines) - 1} of {rows + 2} lines]"
+    assert facts.tokens >= 0.7 * ratio * raw.tokens
+
+
+def test_two_tables_are_two_things() -> None:
+    first = "| id | load |\n|---|---|\n" + "\n".join(f"| {i} | {i * 7} |" for i in range(60))
+    second = "| name | city |\n|---|---|\n" + "\n".join(f"| crew {i} | Porto |" for i in range(60))
+    facts = compress(f"{first}\n\n{second}", 0.3).layers[1].text
+    heads = ["|id|load|", "|name|city|"]
+    assert [head for line in facts.split("\n") if (head := re.sub(r"\s", "", line)) in heads] == heads
+
+
+DEEP = {"level": {"level": {"level": {"level": {"level": {"level": {"note": "checked twice", "answer": "HX-4471"}}}}}}}
+SETTINGS = {"server": {"host": "0.0.0.0", "port": 8420, "tls": {"min": "1.2"}}, "limits": {"rps": 50}}
+SHAPE = {"type": "Polygon", "coordinates": [[[i / 7, i / 3] for i in range(20)]]}
+
+
+@pytest.mark.parametrize("ratio", [0.3, 0.1, 0.02])
+@pytest.mark.parametrize("value", [DEEP, SETTINGS, SHAPE])
+def test_data_is_never_shown_as_braces_alone(value: object, ratio: float) -> None:
+    for layer in compress(json.dumps(value, indent=1), ratio).layers:
+        assert re.search(r"\w", layer.text)
+
+
+def test_data_that_does_not_fit_is_shown_in_as_few_tokens_as_say_something() -> None:
+    text = json.dumps({f"level{i}": {"note": "The crane was checked by the crew.", "n": i} for i in range(40)} | DEEP, indent=1)
+    raw, facts, _ = compress(text, 0.001).layers
+    assert facts.tokens < raw.tokens / 5
