@@ -16,12 +16,12 @@ def compress(text: str, ratio: float) -> CompressedResult:
 
 
 CLAUSE = "我们昨天讨论了码头上的起重机，第三号泵的压力太低了，需要在十月九日之前更换，"
-SPOKEN = "so the crane at pier nine was checked by the crew and the report names forty parts and then we looked at the pump again "
+SPOKEN = "so the crane at pier nine was checked by the crew and the report names forty parts and then we looked at the pump "
 ENDLESS = {
     "speech without full stops": SPOKEN * 60,
-    "words": " ".join(random.Random(7).choices("crane pump valve rope anchor deck tide lamp".split(), k=1200)),
+    "words": " ".join(random.Random(7).choices(["crane", "pump", "valve", "rope", "anchor", "deck", "tide"], k=1200)),
     "Chinese without full stops": CLAUSE * 30,
-    "Japanese without full stops": "昨日は港のクレーンについて話し合い三番のポンプの圧力が低すぎるので十月九日までに交換する、" * 25,
+    "Japanese without full stops": "昨日は港のクレーンについて三番のポンプの圧力が低すぎるので十月九日までに交換する、" * 25,
 }
 
 
@@ -55,7 +55,7 @@ def test_two_tables_are_two_things() -> None:
 
 
 DEEP = {"level": {"level": {"level": {"level": {"level": {"level": {"note": "checked twice", "answer": "HX-4471"}}}}}}}
-SETTINGS = {"server": {"host": "0.0.0.0", "port": 8420, "tls": {"min": "1.2"}}, "limits": {"rps": 50}}
+SETTINGS = {"server": {"host": "db-7.intern", "port": 8420, "tls": {"min": "1.2"}}, "limits": {"rps": 50}}
 SHAPE = {"type": "Polygon", "coordinates": [[[i / 7, i / 3] for i in range(20)]]}
 
 

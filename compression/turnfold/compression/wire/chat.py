@@ -37,7 +37,7 @@ from turnfold.compression.wire.conversation import (
 from turnfold.compression.wire.edits import Edit
 from turnfold.compression.wire.gathering import gather
 from turnfold.compression.wire.media import attachment, media_tokens
-from turnfold.compression.wire.readable import readable_tokens
+from turnfold.compression.wire.readable import holds_something, readable_tokens
 from turnfold.compression.wire.spans import value_span
 
 #: Keys that sign or seal an assistant message: the provider refuses it when a byte of it changed. Null and empty are as good as
@@ -55,6 +55,9 @@ _SEALS: Final = frozenset(
     }
 )
 _SEALED_PARTS: Final = frozenset({"thinking", "redacted_thinking", "reasoning"})
+#: Keys of messages that hold no parts, or are read as what they are; and those of parts that are no text.
+_READ_KEYS: Final = frozenset({"role", "name", "content", "refusal", "tool_calls", "tool_call_id", "function_call", *_SEALS})
+_MEDIA: Final = frozenset({"image_url", "input_audio", "file", "video_url"})
 _SPEAKING: Final = frozenset({"user", "assistant"})
 _UNREAD_PARTS: Final = frozenset({"refusal", *_SEALED_PARTS})
 _SPOKEN_PARTS: Final = frozenset({"text", *_UNREAD_PARTS})
@@ -143,7 +146,7 @@ def _parse(raw: str, name: bytes, data: Mapping[str, Any], memo: Memo) -> Messag
         sealed=is_sealed(data),
         marked=any(isinstance(p, dict) and has_mark(p, _MARKS) for p in [data, *parts]),
         has_calls=bool(data.get("tool_calls") or data.get("function_call")),
-        attached=(*_attached(parts), *_own_audio(data)),
+        attached=(*_attached(parts), *_own_audio(data), *_beside_content(data)),
         sole=_sole(content),
         takes_mark=bool(parts) and _takes_mark(parts[-1]),
     )
@@ -202,8 +205,15 @@ def _attached(parts: Sequence[Any]) -> Iterator[Attachment]:
 def _own_audio(data: Mapping[str, Any]) -> Iterator[Attachment]:
     """What an assistant said aloud: its id, and as a rule no text beside it."""
     audio = data.get("audio")
-    if isinstance(audio, dict) and audio:
+    if isinstance(audio, dict) and holds_something(audio):
         yield attachment(("audio",), {"type": "audio", "audio": {**audio, "filename": audio.get("id")}})
+
+
+def _beside_content(data: Mapping[str, Any]) -> Iterator[Attachment]:
+    """Parts under keys of their own: pictures that a model made, files that a gateway has read (OpenRouter)."""
+    for key in data.keys() - _READ_KEYS:
+        parts = data[key] if isinstance(data[key], list) else []
+        yield from (attachment((key, i), part) for i, part in enumerate(parts) if isinstance(part, dict) and _MEDIA & part.keys())
 
 
 def _calls_with_places(data: Mapping[str, Any]) -> Iterator[tuple[Call, Text]]:
@@ -242,14 +252,18 @@ def _unseen_tokens(data: Mapping[str, Any]) -> int:
 
 
 def is_sealed(data: Mapping[str, Any]) -> bool:
-    """Whether a message is signed or carries encrypted reasoning: whole or gone, never edited."""
+    """Whether a message is signed, or carries encrypted reasoning or parts beside its content: whole or gone, never edited."""
+    if any(_beside_content(data)):
+        return True
     if data["role"] != "assistant":
         return False
     content = data.get("content")
     parts = content if isinstance(content, list) else []
     calls = data.get("tool_calls")
     inside = [p for p in [*parts, *(calls if isinstance(calls, list) else [])] if isinstance(p, dict)]
-    return any(d.get(k) for d in [data, *inside] for k in _SEALS) or any(p.get("type") in _SEALED_PARTS for p in inside)
+    if any(holds_something(d.get(k)) for d in [data, *inside] for k in _SEALS):
+        return True
+    return any(p.get("type") in _SEALED_PARTS and holds_something(p) for p in inside)
 
 
 # ---------------------------------------------------------------- writing

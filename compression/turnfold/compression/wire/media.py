@@ -37,12 +37,14 @@ def attachment(path: Path, part: Mapping[str, Any]) -> Attachment:
     kind = str(part.get("type") or "part")
     if "image_url" in part:
         url = part["image_url"].get("url") if isinstance(part["image_url"], dict) else part["image_url"]
-        return Attachment(path, "image", *_named(url))
+        name, size = _named(url)
+        return Attachment(path, "image", name or _plain_name(part.get("file_id")), size)
     inside = part.get(kind)
     held = inside if isinstance(inside, dict) else part
-    name, data = held.get("filename"), held.get("file_data") or held.get("data")
-    _, size = _named(data)
-    return Attachment(path, _plain_name(kind.removeprefix("input_")), _plain_name(name), size)
+    kind = _plain_name(kind.removeprefix("input_").removesuffix("_url"))
+    address, size = _named(held.get("file_data") or held.get("data") or held.get("file_url") or held.get("url"))
+    names = (_plain_name(held.get("filename")), _plain_name(held.get("file_id")), address)
+    return Attachment(path, kind, next(filter(None, names), ""), size)
 
 
 def source_attachment(path: Path, block: Mapping[str, Any]) -> Attachment:
@@ -52,7 +54,9 @@ def source_attachment(path: Path, block: Mapping[str, Any]) -> Attachment:
     held = source if isinstance(source, dict) else {}
     name, _ = _named(held.get("url")) if "url" in held else ("", 0)
     title = block.get("title")
-    said = _plain_name(title) if isinstance(title, str) else _plain_type(held.get("media_type"))
+    said = _plain_name(title if isinstance(title, str) else held.get("file_id") or block.get("file_id")) or _plain_type(
+        held.get("media_type")
+    )
     return Attachment(path, _plain_name(kind), name or said, _named(held.get("data"))[1])
 
 

@@ -27,10 +27,10 @@ from turnfold.compression.wire.spans import Value, elements, value_span
 MARK: Final = "cache_control"
 MARKS: Final = (MARK,)
 _RESULT: Final = "tool_result"
-#: Blocks of an assistant that sign what it thought; redacted ones are signed as a whole.
-_REASONING: Final = frozenset({"thinking", "redacted_thinking"})
+#: Blocks of an assistant with what it thought, and where they are signed; redacted ones are signed as a whole.
+_REASONING: Final = {"thinking": "signature", "redacted_thinking": "data"}
 #: Blocks that an assistant's message may hold and still be edited; with any other (server tools, what is not known) it is sealed.
-_OPEN: Final = frozenset({"text", "tool_use"})
+_OPEN: Final = frozenset({"text", "tool_use", *_REASONING})
 #: Blocks of a result that may be edited, or left out; with any other it is sealed.
 _RESULT_BLOCKS: Final = frozenset({"text", "image", "document", "search_result"})
 #: Of an assistant's blocks the one that stands for all before it: it never goes.
@@ -284,7 +284,7 @@ def _assistant(raw: str, key: bytes, data: Mapping[str, Any]) -> Message:
     texts = tuple(_texts(("content",), content))
     calls = tuple(_calls(raw, blocks))
     own = "\n".join(t.text for t in texts)
-    rest = [block for block in blocks if block.get("type") not in _REASONING]
+    rest = [block for block in blocks if not _is_signed(block)]
     hosted = [block for block in rest if block.get("type") not in _OPEN]
     text = full_text(own, (call for call, _ in calls), tuple(readable_texts(hosted)))
     thought = sum(map(_thought_tokens, blocks))
@@ -315,6 +315,11 @@ def _assistant(raw: str, key: bytes, data: Mapping[str, Any]) -> Message:
         reasoning=reasoning,
         takes_mark=bool(blocks) and _takes_mark(blocks[-1]),
     )
+
+
+def _is_signed(block: Block) -> bool:
+    """Whether a block is reasoning that its provider signed; servers that sign nothing leave the signature out, or empty."""
+    return bool(block.get(_REASONING.get(block.get("type") or "", "")))
 
 
 def _thought_tokens(block: Block) -> int:
@@ -359,4 +364,4 @@ def _calls(raw: str, blocks: Sequence[Block]) -> Iterator[tuple[Call, Text]]:
 def unsign(raw: str) -> list[Edit]:
     """Edits of an assistant's message that take its reasoning out; other blocks stay as they are."""
     found = list(elements(raw, value_span(raw, ("content",))[0]))
-    return list(entry_removals([(a, b) for _, a, b in found], [block.get("type") in _REASONING for block, _, _ in found]))
+    return list(entry_removals([(a, b) for _, a, b in found], [_is_signed(block) for block, _, _ in found]))

@@ -1,7 +1,7 @@
 """Readable text of JSON without a known form: results of hosted tools, clear reasoning, future kinds.
 
-Lives here: telling texts from names of things and from data of media. Does not belong here: any wire format's kinds; what is
-done with the texts.
+Lives here: telling texts from names of things and from data of media, and values from empty ones. Does not belong here: any wire
+format's kinds; what is done with the texts.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ _SILENT: Final = frozenset(
     | {"image_url", "file_id", "file_data", "container_id", "created_by", "annotations", "logprobs", "fingerprint"}
     | {"tool_use_id", "signature", "media_type", "cache_control", "prompt_cache_breakpoint", "encrypted_stdout"}
 )
+_KINDS: Final = frozenset({"type", "format", "index"})
 # Base64 and hexadecimal from a length that no word has; JSON without blanks and Chinese are texts.
 _DATA: Final = re.compile(r"data:|[\w+/=-]{512}", re.ASCII)
 
@@ -38,6 +39,15 @@ def readable_texts(value: Any, silent: frozenset[str] = frozenset()) -> Iterator
     elif isinstance(value, list):
         for inner in value:
             yield from readable_texts(inner, silent)
+
+
+def holds_something(value: Any) -> bool:
+    """Whether a value is more than null, or empty texts under the names of kinds: what clients write that store an answer."""
+    if isinstance(value, dict):
+        return any(holds_something(inner) for key, inner in value.items() if key not in _KINDS)
+    if isinstance(value, list):
+        return any(map(holds_something, value))
+    return value is not None and value != ""
 
 
 def readable_tokens(value: Any) -> int:
