@@ -31,7 +31,7 @@ def forwarded(wire: Wire, keys: Item, *blocks: Item) -> tuple[int, list[Item]]:
     body = {"model": "local", "max_tokens": 99, "messages": [*messages, {"role": "user", "content": "And now?"}]}
     folded = fold(wire.read(json.dumps(body).encode(), WARM), FREE, WARM)
     assert folded.folded, folded.reason
-    return folded.tokens_after, json.loads(folded.forwarded.encoded)["messages"]
+    return folded.tokens_after, json.loads(folded.body)["messages"]
 
 
 THOUGHT = "The crane first."
@@ -87,4 +87,4 @@ def test_what_a_message_carries_beside_its_content_stays_with_it(keys: Item) -> 
     body = {"model": "local", "messages": [*messages, {"role": "user", "content": "And now?"}]}
     folded = fold(CHAT.read(json.dumps(body).encode(), WARM), FREE, WARM)
     assert folded.folded, folded.reason
-    assert messages[7] in json.loads(folded.forwarded.encoded)["messages"]
+    assert messages[7] in json.loads(folded.body)["messages"]
