@@ -151,6 +151,9 @@ def error(message: object, **more: object) -> bytes:
         (400, error(["maximum context length is 4096 tokens", "please shorten the prompt"]), 4096, None),
         (400, error({"errors": [{"msg": "prompt is too long: 9000 tokens > 8000 maximum"}]}), 8000, 9000),
         (422, b'{"message": ["input: prompt is too long: 9000 tokens > 8000 maximum"]}', 8000, 9000),
+        (400, error({"lang": "en", "value": "The maximum context length is 4096 tokens, you requested 5000"}), 4096, None),
+        (413, error({"text": "Prompt exceeds the context window of 16384 tokens"}), 16384, None),
+        (400, b'{"message": "#/inputText: expected maxLength: 50000, actual: 63000"}', 50000, 63000),
         (400, error("max tokens of 8192 exceeded"), 8192, None),
         (400, error("Maximum tokens of 32768 was exceeded by your prompt"), 32768, None),
         (400, error("Malformed input request: expected maxLength: 8192, actual: 9001, please reformat your input"), 8192, 9001),
@@ -191,10 +194,32 @@ def test_figures_of_a_models_name_are_no_window(said: str, model: str) -> None:
         'User message could not be parsed: "my prompt is too long: 9000 tokens > 8000 maximum, what can I do?"',
         "Tool arguments are no JSON; they say 'why does it tell me that the context length is exceeded?'",
         "Field metadata.note: “prompt is too long, says the server to me: 9000 tokens > 8000 maximum” has a wrong type",
+        "Could not moderate the message 'prompt is too long: 9000 tokens > 8000 maximum'. Try again.",
+        "The tool result `error: context length exceeded (4096 tokens)` has no matching tool call.",
         'Unsupported value: the user message starting with "prompt is too long: 12 tokens > 9 maximum" has no role',
     ],
 )
 def test_the_users_own_words_are_no_overflow(message: str) -> None:
+    assert detect(400, error(message)) is None
+
+
+def test_a_message_that_is_an_echo_is_no_overflow() -> None:
+    said = "prompt is too long: 9000 tokens > 8000 maximum"
+    assert detect(400, error({"role": "user", "text": said})) is None
+    assert detect(400, error({"type": "text", "text": said})) is None
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "metadata.user_id: expected maxLength: 256, actual: 300",
+        "name: expected maxLength: 64, actual: 80",
+        "#/tools/0/description: expected maxLength: 1024, actual: 1500",
+        "#/stop_sequences/0: expected maxLength: 1000, actual: 1200",
+        "user: expected maxLength: 512, actual: 700",
+    ],
+)
+def test_a_field_that_is_too_long_is_no_overflow(message: str) -> None:
     assert detect(400, error(message)) is None
 
 

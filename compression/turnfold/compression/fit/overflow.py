@@ -100,11 +100,14 @@ _REFUSED: Final = frozenset({400, 413, 422})
 _NEVER: Final = frozenset({401, 402, 403, 404, 408, 409, 429})
 _LOOSE_FIELD: Final = re.compile(r'"(\w{1,40})"\s{0,20}:\s{0,20}(?:"((?:[^"\\]|\\.)*)|(\d{1,12}))')
 _SCALES: Final = {"k": 1000, "m": 1_000_000}
+#: Where a message that is an object has its words (OData: ``"message": {"lang": "en", "value": "..."}``).
+_SPOKEN: Final = ("value", "text")
 _TAG: Final = re.compile(r"<(?:style|script)[^>]{0,200}>[^<]{0,4000}<|<[^<>]{0,400}>")
 _ECHO: Final = re.compile(
     r"(?:input was|input_value|received value|value was|got value|you (?:sent|passed)"
     r"|\b(?:content|near|unexpected|pars(?:e|ing)|text|says|saying|said|wrote|unsupported|decod(?:e|ing)|user message"
-    r"|starting with|beginning with|found|invalid (?:message|content|text|string|role)))\W{0,5}['\"`“‘«].*",
+    r"|starting with|beginning with|found|invalid (?:message|content|text|string|role)))\W{0,5}['\"`“‘«].*"
+    r"|\bthe (?:\w+ )?(?:message|result|string|value) ['\"`“‘«](?=\S+ \S+ ).*",
     re.DOTALL,
 )
 # Names of models, and a quotation of which the error says that it is not what it should be: neither says anything itself.
@@ -304,6 +307,8 @@ def _read_value(value: Any, found: _ErrorText, depth: int) -> None:
             if isinstance(item, dict | list):
                 if key in _HOLDERS or key.endswith("_error"):
                     _read_value(item, found, depth + 1)
+                if key == "message" and isinstance(item, dict) and "role" not in item and "type" not in item:
+                    _read_value([item[name] for name in _SPOKEN if isinstance(item.get(name), str)], found, depth + 1)
             else:
                 _read_field(key, item, found, depth)
 

@@ -98,6 +98,7 @@ TABLE: Final[tuple[OverflowRule, ...]] = (
     _rule("no", "text", r"entity too large|payload too large|\b(?:bytes|mb|mib|kb|kib)\b|content.length\b|maximum (?:allowed )?size", _TOKENS),
     _rule("no", "text", r"\bcharacters?\b", _TOKENS),
     _rule("no", "text", r"^(?:invalid|unsupported) value\b|^invalid '|must be followed by|internal (?:server )?error", "length_error"),
+    _rule("no", "text", r"\b(?:name|description|title|\w*id|metadata|tools?|stop\w*|label|tag|key)\b[^\s:]{0,40}: ?expected maxlength"),
     # -- a full context, by its code ------------------------------------------------------------------------------------------
     _rule("certain", "code", r"(?:model_)?context_?(?:length|window|size)_?exceeded(?:_?error|_?exception)?"),
     _rule("certain", "code", r"exceed_context_size_error|context_overflow\w*|context_too_(?:long|large)"),
@@ -109,7 +110,7 @@ TABLE: Final[tuple[OverflowRule, ...]] = (
     _rule("certain", "text", r"\b(?:prompt|input|request)\b~(?:\d\)?|\d tokens\)?|tokens?:? ?\(?\d+\)?) ?(?:exceed\w*|(?:is |are )?(?:longer|larger|greater) than)~\bcontext (?:window|length|size)\b"),
     _rule("certain", "text", r"sequence length \(?\d+\)? (?:exceeds|(?:is )?(?:longer|larger|greater) than) (?:the )?(?:max_seq_len|max_model_len|max_position_embeddings)"),
     _rule("full", "code", r"tokens?_limit_(?:reached|exceeded)|message_length_exceeds_limit|input_token_limit\w*|max_context_length\w*"),
-    _rule("full", "text", r"max(?:imum)? tokens? of \d+ (?:was |has been |were )?exceeded|expected maxlength: ?\d+, actual: ?\d+"),
+    _rule("full", "text", r"max(?:imum)? tokens? of \d+ (?:was |has been |were )?exceeded|expected maxlength: ?\d{4,}, actual: ?\d+"),
     _rule("full", "code", r"3051|5021|1261|input_?(?:text_?)?(?:is_?)?too_?long|input_?(?:length|tokens?)_?(?:limit_?)?exceeded|max_(?:prompt|input|context)_tokens_exceeded"),
     # -- a full context, by its words -------------------------------------------------------------------------------------------
     _rule("full", "text", r"(?:maximum|model|available|allowed|supported|exceed\w*|loaded)~\b(?:context|sequence)[ _-]?(?:length|window|size|limit)"),
