@@ -15,6 +15,7 @@ from tests.support.overflow_upstream import count_request
 from tests.support.overfull import CURABLE, INCURABLE, Writer, overfull
 from tests.support.structure import structure_faults
 from tests.support.warm import WARM
+from tests.support.words import prose
 from turnfold.compression.calibration import Learned, learn_from_refusal, learn_from_usage
 from turnfold.compression.errors import FoldRejected
 from turnfold.compression.fit.fit import Fitted, fit
@@ -172,6 +173,23 @@ def test_what_was_sent_may_have_been_a_fold() -> None:
     assert json.loads(call.forwarded.body)["messages"][0] == json.loads(body)["messages"][0]
     assert json.loads(body)["messages"][-1]["content"] in json.loads(call.forwarded.body)["messages"][-1]["content"]
     assert ended(flow, OK).tokens_before == count
+
+
+@pytest.mark.parametrize(("size", "kept"), [(6_000, 6), (12_000, 4), (20_000, 4)])
+def test_where_the_newest_fifth_does_not_fit_as_many_of_the_newest_as_do_stay(size: int, kept: int) -> None:
+    """A fold was refused, and nothing tells by how much it was too large."""
+    messages = [m for turn in range(size // 220) for m in (spoken("user", 2 * turn), spoken("assistant", 2 * turn + 1))]
+    body = encoded({"model": "gpt-4o", "messages": [*messages, {"role": "user", "content": "And the crane on pier 3?"}]})
+    sent = fold(CHAT.read(body, WARM), OPTIONS, WARM)
+    assert sent.folded
+    call = next(started(body, Overflow("prompt"), sent=sent.body))
+    after = json.loads(call.forwarded.body)["messages"]
+    assert ours(call.forwarded.body) < 0.5 * sent.tokens_after
+    assert after[-kept:-1] == json.loads(body)["messages"][-kept:-1]
+
+
+def spoken(role: str, number: int) -> dict[str, Any]:
+    return {"role": role, "content": prose(number, "en", 7)}
 
 
 @each("messages", [[], [{"role": "user"}], [{"role": "system", "content": "x"}], [{"role": "", "content": 7}]])

@@ -186,8 +186,8 @@ def shrink(
     """The mildest way of making a request count at most `room` tokens; None where there is none, or where it is held.
 
     In this order: a fold of its older part; a cut in the middle of its largest texts; one that leaves old messages out, where
-    the recent ones stay as they are and the task is among what stays; a fold of all of it; a cut of that fold; whatever cut
-    there is.
+    the recent ones stay as they are and the task is among what stays; a fold of all but the newest messages, as many as leave
+    room for it; a fold of all of it; a cut of that fold; whatever cut there is.
 
     Args:
         cuts_recent: whether the recent messages may be cut too; the requests behind a border go on from what is made of it.
@@ -204,6 +204,9 @@ def shrink(
     mild = plain is not None and (plain.recent_whole or (cuts_recent and not plain.dropped))
     if plain is not None and mild and not _leaves_tasks_out(base, plain):
         return plain_cut
+    newest = _attempt(lambda: fold_older(base, room, options, fold, memo, narrow=True)) if cuts_recent else None
+    if newest is not None:
+        return newest
     folded = _attempt(lambda: fold(conversation, replace(options, budget=room), memo))
     if folded is not None and folded.folded:
         if folded.tokens_after <= room:
