@@ -207,16 +207,27 @@ def shrink(
     newest = _attempt(lambda: fold_older(base, room, options, fold, memo, narrow=True)) if cuts_recent else None
     if newest is not None:
         return newest
-    folded = _attempt(lambda: fold(conversation, replace(options, budget=room), memo))
-    if folded is not None and folded.folded:
-        if folded.tokens_after <= room:
-            made, given = folded.changes, len(conversation.messages)
-            return SmallRequest(folded.forwarded, folded.tokens_after, folded.sections, folded.account, made, given)
-        both = _attempt(lambda: cut(folded.forwarded, room, options, memo, _newest_question(folded))) if cuts_recent else None
-        if both is not None:
-            account = folded.account.after(both.changes, folded.forwarded)
-            return SmallRequest(both.forwarded, both.tokens, (*folded.sections, *both.sections), account)
+    whole = _shrink_by_fold(conversation, room, options, memo, fold, cuts_recent=cuts_recent)
+    if whole is not None:
+        return whole
     return plain_cut if plain is None or cuts_recent or _leaves_newest_whole(base, plain, memo) else None
+
+
+def _shrink_by_fold(
+    conversation: Conversation, room: int, options: FoldOptions, memo: Memo, fold: Fold, *, cuts_recent: bool
+) -> SmallRequest | None:
+    """A fold of all of it, cut where that is still too large and may be."""
+    folded = _attempt(lambda: fold(conversation, replace(options, budget=room), memo))
+    if folded is None or not folded.folded:
+        return None
+    if folded.tokens_after <= room:
+        made, given = folded.changes, len(conversation.messages)
+        return SmallRequest(folded.forwarded, folded.tokens_after, folded.sections, folded.account, made, given)
+    both = _attempt(lambda: cut(folded.forwarded, room, options, memo, _newest_question(folded))) if cuts_recent else None
+    if both is None:
+        return None
+    account = folded.account.after(both.changes, folded.forwarded)
+    return SmallRequest(both.forwarded, both.tokens, (*folded.sections, *both.sections), account)
 
 
 def _leaves_newest_whole(base: Conversation, made: Cut, memo: Memo) -> bool:
