@@ -18,6 +18,7 @@ from tests.support.growth import assert_linear
 from turnfold.compression.errors import InvalidInput, SectionUnknown
 from turnfold.compression.layers import SCORERS, CompressedResult, Compressor, CompressRequest, drill_down, truncate_to_tokens
 from turnfold.compression.scorers.composite import Composite
+from turnfold.compression.scorers.textrank import TextRank
 from turnfold.compression.tokens import count
 
 STORY = (
@@ -197,7 +198,7 @@ def test_a_scorer_that_returns_no_scores_is_named(scores: Any, query: str | None
         assert raised.value.field == "scorer"
 
 
-@each("scorer", [["x"], "textrank", 5, {}, _Answers(list, name=None), _Answers])
+@each("scorer", [["x"], "textrank", 5, {}, _Answers(list, name=None), _Answers, TextRank])
 def test_what_is_no_scorer_is_refused(scorer: Any) -> None:
     for make in (Compressor, lambda it: Composite([(it, 1.0)])):
         with pytest.raises(InvalidInput, match="scorer"):

@@ -30,9 +30,13 @@ def check_scorer(scorer: object) -> None:
     """Check that an object can be asked for scores.
 
     Raises:
-        InvalidInput: it has no ``name`` that is a text, or no ``score`` that can be called.
+        InvalidInput: it is a class, has no ``name`` that is a text, or no ``score`` that can be called.
     """
-    if not isinstance(getattr(scorer, "name", None), str) or not callable(getattr(scorer, "score", None)):
+    if (
+        isinstance(scorer, type)
+        or not isinstance(getattr(scorer, "name", None), str)
+        or not callable(getattr(scorer, "score", None))
+    ):
         raise InvalidInput("scorer", "must have a name and a method score(sentences, query)")
 
 
