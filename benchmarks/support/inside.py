@@ -6,10 +6,9 @@ upstream, sums, conversations.
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
 from turnfold.compression.fit.fit import Fitted, fit
 from turnfold.compression.fold import conversation_name
@@ -35,6 +34,7 @@ from turnfold.proxy.trails.trail import trails_of
 
 WIRES: Final[Mapping[str, Wire]] = {"chat": CHAT, "messages": MESSAGES, "responses": RESPONSES}
 _TENANT, _UPSTREAM = "somebody", "https://upstream"
+T = TypeVar("T")
 _NAMELESS: Final = 4096  # bytes of a body that no cache would take, as of the shell's
 
 
@@ -78,7 +78,7 @@ class Inside:
         async def work(options: FoldOptions) -> _Made:
             return _Made(fit(conversation, options, self.memo))
 
-        fitted = asyncio.run(self._decisions.fold(fold_options(self.settings, model), place, work)).fitted
+        fitted = _finish(self._decisions.fold(fold_options(self.settings, model), place, work)).fitted
         folded, sent = fitted.folded, fitted.forwarded
         status: Status = "passthrough" if sent is conversation else "shaped" if folded.only_shaped else "folded"
         last = conversation.messages[-1] if conversation.messages else None
@@ -132,3 +132,13 @@ class _Made:
     def precedence(self) -> Precedence:
         """How far its precedents are known."""
         return self.fitted.folded.precedence
+
+
+def _finish(work: Coroutine[Any, Any, T]) -> T:
+    """The result of a coroutine that waits for nothing. `asyncio.run` would write a task as text together with its result
+    (in `signal.getsignal`), which takes seconds for a long conversation."""
+    try:
+        work.send(None)
+    except StopIteration as done:
+        return done.value  # type: ignore[no-any-return]
+    raise RuntimeError("the coroutine waits for something")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cache, partial
 
 from turnfold.compression.memo import Memo
 from turnfold.compression.recall.fence import fence_tokens
@@ -67,8 +67,8 @@ def _find(
     rows = partial(find_rows, sources, index, question, asks, count, memo)
     work = partial(find_work, sources, index, question, asks, count, memo)
     parts = partial(find_parts, sources, question, asks, count)
-    refers = partial(_referred_to, sources, index, question, asks, count, memo)
-    offer = partial(_offer, sources, index, question, asks, count, memo)
+    offer = cache(partial(_offer, sources, index, question, asks, count, memo))
+    refers = partial(_referred_to, sources, index, question, asks, offer, count, memo)
     named = partial(find_named_rows, sources, question, asks, count, memo)
     mails = partial(find_mails, sources, question, asks, count, memo)
     values = partial(find_json, sources, index, question, asks, count, memo)
@@ -119,14 +119,20 @@ def _asks_of_all_code(asked: PartRequest) -> bool:
 
 
 def _referred_to(
-    sources: Sequence[Quotable], index: PassageIndex, question: Question, asks: str, count: Callable[[str], int], memo: Memo
+    sources: Sequence[Quotable],
+    index: PassageIndex,
+    question: Question,
+    asks: str,
+    offer: Callable[[], FoundWork],
+    count: Callable[[str], int],
+    memo: Memo,
 ) -> FoundWork:
     """The labelled exchange, or the offered thing, that a question refers to."""
     room = question.whole_room - fence_tokens(count)
     if not index.is_talk or (question.work is not None and question.work.asked.versions != NEWEST):
         return FoundWork()
     labelled = find_labelled(sources, asks, room, count, memo)
-    return labelled if labelled.quotes else _offer(sources, index, question, asks, count, memo)
+    return labelled if labelled.quotes else offer()
 
 
 def _offer(

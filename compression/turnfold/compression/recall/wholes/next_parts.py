@@ -61,6 +61,8 @@ def find_next_parts(sources: Sequence[Quotable], question: Question, count: Call
     messages = [*sources, *question.behind]
     said = of_each(memo, "steps", messages, _said)
     asked = _said_in(question.text)
+    if not (asked.is_done or asked.goes_on or any(one.one_by_one for one in said)):
+        return FoundWork()
     at = _gone_through(sources, said, asked)
     parts = () if at is None else step_parts(sources[at].text)
     if at is None or not parts:

@@ -65,7 +65,7 @@ def find_offer(
     offers = of_each(memo, "offered", sources, _offered)
     said = of_each(memo, "beginnings", sources, _beginnings)
     fewest = max(2, abs(named.place))
-    pairs = [n for n, found in enumerate(offers) if n and len(found) >= fewest and _answers(sources, n)]
+    pairs = [n for n, found in enumerate(offers) if found and n and len(found) >= fewest and _answers(sources, n)]
     asked = {n: told & said[n - 1] for n in pairs}
     often = Counter(chain.from_iterable(asked.values()))
     best, most = None, 0.0

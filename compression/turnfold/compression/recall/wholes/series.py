@@ -86,7 +86,7 @@ def _of_label(sources: Sequence[Quotable], folded: str, memo: Memo) -> list[int]
     """Those whose messages begin with one label that the request names: "Translate: ...", of the translations."""
     labels = of_each(memo, "labels of series", sources, _label)
     named = {label for label in {*labels} if label and names_label(folded, label)}
-    return [at for at in _exchanges(sources) if labels[at] in named]
+    return [at for at in _exchanges(sources) if labels[at] in named] if named else []
 
 
 def _exchanges(sources: Sequence[Quotable]) -> Iterator[int]:
