@@ -111,7 +111,8 @@ def test_how_far_a_sentence_leans_on_the_one_before_it(claim: str, behind: str, 
     ("text", "needs"),
     [
         ("If it drops below 1 bar, stop it. Close valve 3.", [[], [0]]),
-        ("If it drops below 1 bar, stop it. Close valve 3 now for Ben.", [[], []]),
+        ("If it drops below 1 bar, stop it. Close valve 3 now for Ben or Ada.", [[], [0]]),
+        ("If it drops below 1 bar, stop it. Close valve 3 now for Ben or Ada Orr.", [[], []]),
         ("If it drops, stop it. Close the big valve now. Call.", [[], [0]]),
     ],
 )

@@ -29,12 +29,14 @@ from turnfold.compression.text.ties.farther import farther_ties
 from turnfold.compression.text.ties.follow_ups import follow_up_ties
 from turnfold.compression.text.ties.following import following_ties
 from turnfold.compression.text.ties.framed import framed_ties
+from turnfold.compression.text.ties.governing import governing_ties
 from turnfold.compression.text.ties.hints import Hints
 from turnfold.compression.text.ties.interrupted import interrupted_ties
 from turnfold.compression.text.ties.layout import layout_ties
 from turnfold.compression.text.ties.marked_lines import exchange_ties
 from turnfold.compression.text.ties.near import introduced, near_ties
 from turnfold.compression.text.ties.numbered import numbered_ties
+from turnfold.compression.text.ties.over_details import ties_over_details
 from turnfold.compression.text.ties.paragraph import paragraph_ties
 from turnfold.compression.text.ties.pieces import StatementPiece, is_amendment, may_object
 from turnfold.compression.text.ties.pointing import pointing_ties
@@ -88,6 +90,7 @@ _RULES: Final[tuple[_Rule, ...]] = (
     correcting_ties,
     numbered_ties,
     lambda _, pieces: scope_ties(pieces),
+    lambda _, pieces: ties_over_details(pieces),
     layout_ties,
 )
 #: The same where it matters as much what stands in front as what stands behind.
@@ -97,6 +100,7 @@ _TWO_SIDED: Final[tuple[_Rule, ...]] = (
     lambda _, pieces: run_in_ties(pieces),
     lambda _, pieces: status_ties(pieces),
     lambda _, pieces: follow_up_ties(pieces),
+    governing_ties,
 )
 
 

@@ -42,6 +42,8 @@ SOME: Final = _TIES["numbers"] | frozenset(("one", "some", "most", "many", "few"
 BEGIN_LIMITS: Final = (
     first_words(_TIES["subsets"]) | _TIES["settings"] | _TIES["only"] | _TIES["groups"] | LISTED["amends"].keys()
 )
+#: In front of "to" or "que" they make a demand.
+HAVING: Final = frozenset(("have", "has", "tiene", "tienen", "tendrá", "tendrán", "hay", "tem", "têm", "terá", "terão"))
 WERE: Final = frozenset(("was", "were", "is", "are"))
 TELLERS: Final = frozenset(("i", "we", "he", "she", "they", "at"))
 TO: Final = frozenset(("to", "zu", "de"))
@@ -73,7 +75,7 @@ _ANYWHERE: Final[Mapping[str, Set[str]]] = {
     **{name: _TIES[name] for name in ("reports", "time-fronts", "superseding", "hearsay")},
     "sweeping": SWEEPING,
     "about-all": _TIES["universal"] | _TIES["universal-too"],
-    "following-up": _TIES["going-on"] | _TIES["places"],
+    "following-up": _TIES["going-on"] | _TIES["ending"] | _TIES["demands"] | _TIES["nothing"] | _TIES["places"],
     "second-options": frozenset("bc23"),  # what an option is called that is not the only one
     "objects": _TIES["object-pronouns"] | _TIES["object-pointers"],
     "clauses": frozenset(("so", "this", "that", "these", "those")),
@@ -81,14 +83,14 @@ _ANYWHERE: Final[Mapping[str, Set[str]]] = {
     **{name: _REFERENCES[name] for name in ("refers-though", "refers-ones", "refers-subjects", "refers-going-on")},
     **{name: _REFERENCES[name] for name in ("refers-reversing", "refers-persons")},
     "may-reply": _MAY_REPLY,
-    "judging": JUDGING,
+    "judging": JUDGING | _TIES["undone"] | _TIES["undone-last"] | first_words(_TIES["undone-parted"]) | _TIES["demands"] | HAVING,
     "roles": _REFERENCES["roles"] | {f"{role}'s" for role in _REFERENCES["roles"]},
     "promises": _REFERENCES["refers-at-first"] | (_REFERENCES["refers-unfulfilled"] - UNFULFILLED_BEFORE_TO) | {"tried"},
 }
 #: Lists with a word of which a sentence begins.
 _FIRST: Final[Mapping[str, Set[str]]] = {
     "begins-fronted": FRONTS,
-    "begins-set": _TIES["settings"],
+    "begins-set": _TIES["settings"] | _TIES["from-and-until"] | first_words(_TIES["shifts"] | _TIES["whoever"]),
     "begins-article": ARTICLES,
     "begins-limit": BEGIN_LIMITS,
     "begins-paragraph-tie": first_words(_TIES["otherwise"]) | first_words(_TIES["sequels"]) | SPEAKING,

@@ -64,7 +64,7 @@ _MAY_MOOD: Final = ("rait", "raient", "ría", "rebbe", "riam", "łby", "łaby", 
 _SUPPOSING: Final = _TIES["conditions-inside"]
 _UNIVERSAL: Final = _TIES["universal"]
 _EXCEPTIONS: Final = _TIES["exceptions"]
-_NEGATIVE: Final = _TIES["negative"]
+_NEGATIVE, _ONLY = _TIES["negative"], _TIES["only"]
 _POINTING: Final = _TIES["anaphors"] | {"that", "him", "her"}
 _REPLY_WORDS: Final = 10  # words within which a reply says what it denies
 _MOOD, _DENIES, _FOLLOWS_UP = CUES["moods"], CUES["negative"], CUES["following-up"]
@@ -286,7 +286,9 @@ def _denies(piece: StatementPiece, before: StatementPiece) -> bool:
     if not _NEGATIVE.isdisjoint(piece.said[:3]):
         return True
     begin = piece.said[:_REPLY_WORDS]
-    return not _NEGATIVE.isdisjoint(begin) and (not _POINTING.isdisjoint(begin) or piece.shares_words(before))
+    return not (_NEGATIVE.isdisjoint(begin) and _ONLY.isdisjoint(begin)) and (
+        not _POINTING.isdisjoint(begin) or piece.shares_words(before)
+    )
 
 
 def _footnoted(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:

@@ -249,12 +249,13 @@ def _of_all(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
     piece = pieces[i]
     if piece.item or piece.asks:
         return
+    begins = not _UNIVERSAL.isdisjoint(piece.said[:1])
     for k in range(i + 1, min(len(pieces), i + 1 + _FARTHEST)):
         behind = pieces[k]
         if behind.kind or behind.said == piece.said or is_apart(pieces, k):
             return
         told = not _DUTIES.isdisjoint(behind.said) or not _TIME_FRONTS.isdisjoint(behind.said[-1:])
-        if told or _may_limit(behind, piece.hints.cues[k]) or behind.shares_words(piece):
+        if begins or told or _may_limit(behind, piece.hints.cues[k]) or behind.shares_words(piece):
             yield i, k
 
 
