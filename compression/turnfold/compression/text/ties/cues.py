@@ -75,7 +75,7 @@ _ANYWHERE: Final[Mapping[str, Set[str]]] = {
     **{name: _TIES[name] for name in ("reports", "time-fronts", "superseding", "hearsay")},
     "sweeping": SWEEPING,
     "about-all": _TIES["universal"] | _TIES["universal-too"],
-    "following-up": _TIES["going-on"] | _TIES["ending"] | _TIES["demands"] | _TIES["nothing"] | _TIES["places"],
+    "following-up": _TIES["going-on"] | _TIES["ending"] | _TIES["demands"] | _TIES["places"],
     "second-options": frozenset("bc23"),  # what an option is called that is not the only one
     "objects": _TIES["object-pronouns"] | _TIES["object-pointers"],
     "clauses": frozenset(("so", "this", "that", "these", "those")),

@@ -25,7 +25,7 @@ Pair = tuple[int, int]
 
 _TIES: Final = lexicon("ties")
 _POINTING: Final = _TIES["anaphors"] | _TIES["demonstratives"]
-_LIMITING: Final = _TIES["nothing"] | (_TIES["going-on"] | _TIES["ending"] | _TIES["demands"]) - _TIES["weakly-negative"]
+_LIMITING: Final = (_TIES["going-on"] | _TIES["ending"] | _TIES["demands"]) - _TIES["weakly-negative"] - {"do"}
 _UNDONE, _PERMITS, _DEMANDS = (_TIES[name] for name in ("undone", "permits", "demands"))
 _UNDONE_DENSE, _PERMITS_DENSE, _DEMANDS_DENSE = (tuple(_TIES[f"{name}-run-on"]) for name in ("undone", "permits", "demands"))
 _UNDONE_LAST: Final = _TIES["undone-last"]
@@ -37,6 +37,8 @@ _PARTED: Final = {
 _PARTED_WITHIN: Final = 5  # words
 #: In front of what was not named before.
 _NEW: Final = frozenset(("a", "an", "another", "some", "ein", "eine", "un", "une", "una", "uma", "um", "een"))
+#: In front of the last of some steps.
+_LAST_STEP: Final = frozenset(("last", "lastly", "finally", "zuletzt", "schließlich", "enfin", "finalmente", "infine"))
 _OTHERWISE: Final = _TIES["shifts"] | _TIES["whoever"]
 _OTHERWISE_FIRST: Final = first_words(_OTHERWISE)
 _SHIFTS_DENSE, _WHOEVER_DENSE = tuple(_TIES["shifts-run-on"]), tuple(_TIES["whoever-run-on"])
@@ -51,6 +53,7 @@ _OUTCOMES, _OUTCOMES_OF = _TIES["outcome-labels"], DEFINITE
 _POINTERS: Final = _THIS | _OUTCOMES_OF
 _SPEAKERS: Final = frozenset(("i", "i'm", "i've", "i'll", "i'd", "we", "we're", "we've", "we'll"))
 _SPEAKING_EARLY: Final = 4  # words among which it says that the speaker did it
+_LITTLE: Final = ["well"]  # begins what limits a little, or nothing
 _REACH: Final = 4  # sentences back
 _LONGEST: Final = 18  # words of a limit
 _DENSE_LONGEST: Final = 40  # characters
@@ -82,6 +85,8 @@ def _is_brief(piece: StatementPiece) -> bool:
 def _limited(pieces: Sequence[StatementPiece], i: int, bits: int, *, permits: bool) -> Iterator[int]:
     """The sentences that the one at `i` limits; `bits`: its cues, `permits`: whether some sentence allows something."""
     piece = pieces[i]
+    if piece.said[:1] == _LITTLE:
+        return
     if bits & _MAY_SHIFT and _shifts(piece):
         yield from (k for k in _claims(pieces, i) if not _shifts(pieces[k]))
     if bits & _MAY_UNDO and _undoes(piece):
@@ -107,8 +112,8 @@ def _undoes(piece: StatementPiece) -> bool:
     said = piece.said
     if piece.dense:
         return _holds(piece, _UNDONE, _UNDONE_DENSE)
-    if said[0] in _NEW and (said[0] != "a" or "the" in piece.hints.distinct):  # Portuguese "a" is "the"
-        return False
+    if said[0] in _LAST_STEP or (said[0] in _NEW and (said[0] != "a" or "the" in piece.hints.distinct)):
+        return False  # Portuguese "a" is "the"
     return said[-1] in _UNDONE_LAST or not _UNDONE.isdisjoint(said) or _is_parted(said)
 
 
