@@ -151,11 +151,11 @@ def _points_back(piece: StatementPiece, bits: int) -> bool:
 
 
 def _corrects(piece: StatementPiece, bits: int) -> bool:
-    """Whether it objects, corrects, revokes, or is a condition without a subject of its own."""
+    """Whether it objects, corrects, or is a condition without a subject of its own."""
     opens = piece.opens
     if opens and ("restricts" in opens or ("amends" in opens and piece.amends) or ("objects" in opens and piece.breaks_off)):
         return True
-    return bits & _MAY_REVOKE > 0 and (piece.requires or piece.revokes or piece.holds_rare("back"))
+    return bits & _MAY_REVOKE > 0 and (piece.requires or piece.holds_rare("back"))
 
 
 def _demands(piece: StatementPiece) -> bool:
