@@ -43,10 +43,13 @@ BEHIND: Final = (
 #: Still wrong: a claim is shown alone in some output. A repair takes its line out.
 STILL_WRONG: Final[frozenset[str]] = frozenset(
     (
+        "Corvex has cut its emissions by half since 2015. => What the release leaves out is that two of its mills were sold",
+        "Rehearsals move to Tuesdays => gets its hall back",
+        "The lab opens in May => has yet to be granted",
+        "The money has been transferred. => The first half of it, to be exact.",
         "Groups of more than ten must book => School classes",
         "The contractor speaks of May => the works last",
         "darf dafür => Umzug",
-        "spend it on a climbing frame => voted against",
         "that one's fine => holiday",
         "what about monday's => shift",
         "自由に使えます => 金曜の午後",
