@@ -25,19 +25,19 @@ from turnfold.compression.recall.ranking import Terms
 from turnfold.compression.scorers.bm25 import FieldIndex, idf, presence
 from turnfold.compression.text.quotes import Quotable, Quote
 
-_AS_MUCH: Final = 0.8  # share of what the best quote has of the question
-_MOST: Final = 2  # messages
+_AS_MUCH: Final = 0.8  # share of the best quote's match with the question that a message needs
+_MOST: Final = 2  # messages added at most
 _AHEAD: Final = 1.001
-_NEARLY: Final = 0.999  # sums of the same in another order
+_NEARLY: Final = 0.999  # tolerance for sums added in another order
 _FIGURE: Final = re.compile(r"\d")
 
 
 class Abreast(NamedTuple):
-    """What bears on a question as much as what is quoted, and is newer.
+    """Passages that match a question as well as the quotes do, and are newer.
 
     Attributes:
         numbers: passages of the index.
-        behind: quotes of messages behind what is folded, as sources behind the others.
+        behind: quotes of messages after the folded ones, numbered as sources after the folded ones.
     """
 
     numbers: tuple[int, ...] = ()
@@ -47,7 +47,7 @@ class Abreast(NamedTuple):
         return bool(self.numbers or self.behind)
 
     def joined(self, other: Abreast) -> Abreast:
-        """Both together."""
+        """Merge the two."""
         return Abreast(
             tuple(sorted({*self.numbers, *other.numbers})),
             tuple(sorted({*self.behind, *other.behind})),
@@ -62,7 +62,7 @@ def abreast(
     quoted: Sequence[Quote],
     memo: Memo,
 ) -> Abreast:
-    """The newest messages that have as much of one of the questions as the best quote, and are newer than all such quotes."""
+    """The newest messages that match one of the questions about as well as the best quote, and are newer than all such quotes."""
     messages = (*sources, *behind)
     numbers, told = _numbers(index, quoted), {quote.source for quote in quoted}
     found: set[tuple[Quote, int]] = set()
@@ -81,7 +81,7 @@ def abreast(
 
 
 def with_abreast(ranking: RankedQuotes, newest: Abreast) -> tuple[RankedQuotes, list[int]]:
-    """A ranking with these in front; and their numbers."""
+    """A ranking with these in front, and their numbers."""
     size, best = len(ranking.worth), float(ranking.worth.max(initial=0.0))
     worth = np.append(ranking.worth, np.full(len(newest.behind), _AHEAD * best))
     worth[list(newest.numbers)] = _AHEAD * best
@@ -91,7 +91,7 @@ def with_abreast(ranking: RankedQuotes, newest: Abreast) -> tuple[RankedQuotes, 
 
 
 def _numbers(index: PassageIndex, quoted: Sequence[Quote]) -> Ints:
-    """The passages that are quoted."""
+    """The numbers of the quoted passages."""
     found: list[int] = []
     firsts, stops = (index.source_of.searchsorted([quote.source + more for quote in quoted]).tolist() for more in (0, 1))
     passages = index.quotes
@@ -104,7 +104,7 @@ def _numbers(index: PassageIndex, quoted: Sequence[Quote]) -> Ints:
 
 
 class _Having(NamedTuple):
-    """A passage with what it has of a question, and its number in its index."""
+    """A passage, its match with a question, and its number in its index."""
 
     share: float
     quote: Quote
@@ -112,7 +112,7 @@ class _Having(NamedTuple):
 
 
 def _having(index: PassageIndex, has: Floats, least: float, since: int) -> list[_Having]:
-    """The passages of the messages from `since` on that have so much of a question."""
+    """The passages of the messages from `since` on that match a question at least this well."""
     first = int(index.source_of.searchsorted(since))
     numbers = (np.flatnonzero(has[first:] >= least) + first).tolist()
     return [_Having(float(has[n]), index.quotes[n], n) for n in numbers]
@@ -121,7 +121,7 @@ def _having(index: PassageIndex, has: Floats, least: float, since: int) -> list[
 def _having_behind(
     behind: Sequence[Quotable], terms: Terms, value: Floats, least: float, before: int, memo: Memo
 ) -> list[_Having]:
-    """The passages of messages behind the `before` ones of an index that tell a figure and have so much of a question."""
+    """Passages that contain a figure and match a question well enough, in messages after the first `before` ones of an index."""
     value_of = dict(zip(terms.wanted.terms.tolist(), value.take(terms.wanted.group).tolist(), strict=True))
     figures = of_each(memo, "have figures", behind, lambda one: _FIGURE.search(one.text) is not None)
     telling = [
@@ -139,12 +139,12 @@ def _having_behind(
 
 
 def _may_have(least: float, value_of: Mapping[int, float], said: frozenset[int]) -> bool:
-    """Whether a message with these terms may have a passage that has so much of a question."""
+    """Whether a message with these terms may have a passage that matches a question well enough."""
     return sum(value for term, value in value_of.items() if term in said) >= _NEARLY * least
 
 
 def _newest(newer: Sequence[_Having], messages: Sequence[Quotable]) -> list[tuple[Quote, int]]:
-    """The last of them that tell a figure, of each message the best passage; no answer to a message that is among them."""
+    """The newest that contain a figure: the best passage of each message. Excludes answers to a message that is included."""
     best = {one.quote.source: one for one in sorted(newer) if _tells_figure(one.quote, messages)}
     apart = [one[1:] for at, one in best.items() if not (messages[at].role == "assistant" and at - 1 in best)]
     return sorted(apart)[-_MOST:]

@@ -21,7 +21,7 @@ from turnfold.compression.text.quotes import Quotable
 
 
 def asker_factor(index: PassageIndex, sources: Sequence[Quotable], folded: str, tuning: Tuning) -> Floats | float:
-    """The factor of each passage for a question about the one who asks; 1 for any other, and where names tell who speaks."""
+    """The factor of each passage for a question about the person asking; 1 for other questions, and where speakers are named."""
     if not index.is_talk or index.has_speakers or index.named.any():
         return 1.0
     said = frozenset(words.words(folded))

@@ -13,12 +13,12 @@ from turnfold.compression.shorten.told import parts_with_needs
 from turnfold.compression.text.dialogue.bindings import Binding, advised_topics, bindings
 from turnfold.compression.text.quotes import Quotable, Quote
 
-_LONGEST: Final = 600  # characters of a question that asks for advice
-_MOST: Final = 5  # statements
+_LONGEST: Final = 600  # longest question, in characters, that counts as asking for advice
+_MOST: Final = 5  # statements at most
 
 
 def bound(sources: Sequence[Quotable], asked: str, memo: Memo) -> list[Quote]:
-    """The newest statements of users that bind the advice which a message asks for, the newest first, with what they need."""
+    """The user's newest statements that restrict the advice a message asks for, newest first, with the text they depend on."""
     topics = advised_topics(asked) if len(asked) <= _LONGEST else frozenset()
     if not topics:
         return []

@@ -22,14 +22,14 @@ from typing import Any, Final, NamedTuple, Protocol
 from turnfold.compression.text.private import redact
 from turnfold.compression.text.quotes import Quotable, Source
 
-#: Width of the arguments in all, and of a value among several; a letter of ASCII takes one, any other two.
+#: Width of all arguments together, and of one value among several; an ASCII character counts one, any other two.
 _MOST, _MOST_OF_VALUE = 72, 32
-_MOST_NAME: Final = 64  # characters; what providers allow
+_MOST_NAME: Final = 64  # characters: the limit of providers
 _SHORTEST: Final = 12
-_MOST_ARGUMENTS: Final = 4  # named in a label that is too long with all of them
-_LEAD: Final = 8  # characters shown in front of those that differ
-_MOST_READ: Final = 2000  # characters of a value that are looked at
-_MOST_READ_OF: Final = 16  # arguments of a call
+_MOST_ARGUMENTS: Final = 4  # arguments in a label that would be too long with all of them
+_LEAD: Final = 8  # characters shown before the part that differs
+_MOST_READ: Final = 2000  # characters of a value that are examined
+_MOST_READ_OF: Final = 16  # arguments of a call that are examined
 _CUT: Final = "…"
 _BLANKS: Final = re.compile(r"[\s\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]+")
 _SECRET_KEY: Final = re.compile(
@@ -42,8 +42,8 @@ _SECRET: Final = re.compile(
     r"|(?:passw(?:or)?d|secret|token|api_?-?key)\s{0,4}[=:]\s{0,4}[^\s\"'&;]{3,}",
     re.IGNORECASE,
 )
-_READ_OF_END: Final = 2000  # characters of an assistant's text in which it may end in a call
-_EDIT: Final = "<<<<<<<"  # of a file
+_READ_OF_END: Final = 2000  # characters at the end of an assistant's text in which a call is looked for
+_EDIT: Final = "<<<<<<<"  # start of an edit to a file
 _JSON_BEGINS: Final = re.compile(r"(?:^|^[^{}\[\]\n]{0,80}:[*_ ]{1,4})([{\[])", re.MULTILINE)
 _FENCES: Final = ("```", "~~~")
 _CLOSED: Final = re.compile(r"</([A-Za-z][\w.:-]{0,60})>\s{0,200}\Z")
@@ -52,7 +52,7 @@ _LABEL_LINE: Final = re.compile(r"^[*_ ]{0,4}[^\W\d_][^\n:：]{0,38}[:：][*_ ]{
 
 
 class ShownCall(Protocol):
-    """A tool call, as ``wire.conversation`` has it."""
+    """A tool call, as defined in ``wire.conversation``."""
 
     @property
     def id(self) -> str: ...
@@ -63,7 +63,7 @@ class ShownCall(Protocol):
 
 
 class Answering(Quotable, Protocol):
-    """A message that may call tools, or answer a call."""
+    """A message that may call tools or answer a call."""
 
     @property
     def calls(self) -> Sequence[ShownCall]: ...
@@ -84,7 +84,7 @@ class Answering(Quotable, Protocol):
 
 
 class QuotableResult(NamedTuple):
-    """A result as a text that can be quoted with the call that it answers; attributes as of `Quotable`."""
+    """A tool result that can be quoted with the call it answers; attributes as in `Quotable`."""
 
     role: str
     text: str
@@ -95,25 +95,25 @@ class QuotableResult(NamedTuple):
 
 
 class _ReadCall(NamedTuple):
-    """A call: its tool's name, and its arguments by their names, "" for a text that is no JSON object."""
+    """A call: its tool's name, and its arguments by name. Text that is no JSON object is stored under ""."""
 
     name: str
     arguments: Mapping[str, str]
 
 
 def source(message: Answering) -> Source:
-    """A message as a text that can be quoted."""
+    """A message as a source of quotes."""
     return Source(message.speaker, message.text, message.key, message.name)
 
 
 def sources(messages: Sequence[Answering]) -> tuple[Source, ...]:
-    """Messages as texts that can be quoted, each result with the call among them that it answers."""
+    """Messages as sources of quotes, each result with the call among them that it answers."""
     labels = answered_calls(messages)
     return tuple([source(message)._replace(answered_call=labels.get(i, "")) for i, message in enumerate(messages)])
 
 
 def quotables(messages: Sequence[Answering]) -> tuple[Quotable, ...]:
-    """The same, in which what no program gave is the messages themselves."""
+    """Like `sources`, but only tool results are wrapped; other messages are returned as they are."""
     labels = answered_calls(messages)
     return tuple([_result(one, labels.get(i, "")) if one.is_output else one for i, one in enumerate(messages)])
 
@@ -124,7 +124,7 @@ def _result(message: Answering, label: str) -> Quotable:
 
 
 def answered_calls(messages: Sequence[Answering]) -> dict[int, str]:
-    """Short forms of the calls that results answer, by the results' indices."""
+    """Short forms of the calls that results answer, by index of the result."""
     answered = dict(_answered(messages))
     by_tool: dict[str, list[_ReadCall]] = defaultdict(list)
     for call in answered.values():
@@ -134,7 +134,7 @@ def answered_calls(messages: Sequence[Answering]) -> dict[int, str]:
 
 
 def _answered(messages: Sequence[Answering]) -> Iterator[tuple[int, _ReadCall]]:
-    """Indices of results with their calls; none where two calls of one message have the same id."""
+    """Indices of results with their calls. Skips results whose call id occurs twice in one message."""
     calls: dict[str, _ReadCall | None] = {}
     for index, message in enumerate(messages):
         if message.calls:
@@ -158,7 +158,7 @@ def _read_calls(message: Answering) -> dict[str, _ReadCall | None]:
 
 
 def _written_call(message: Answering) -> _ReadCall | None:
-    """The call in which an assistant's text ends, as agents write it that have no calls of the provider's."""
+    """The call at the end of an assistant's text, written by an agent that does not use the provider's tool calls."""
     if "written call" not in message.written:
         message.written["written call"] = _read_end(message.own[-_READ_OF_END:].rstrip())
     found: _ReadCall | None = message.written["written call"]
@@ -166,7 +166,7 @@ def _written_call(message: Answering) -> _ReadCall | None:
 
 
 def _read_end(text: str) -> _ReadCall | None:
-    """A code block, an element, JSON, or what stands behind the last two labels."""
+    """A call written as a code block, an element, JSON, or the text after the last two labels."""
     if text.endswith(_FENCES):
         inside = text[: -len(_FENCES[0])]
         start = max(map(inside.rfind, _FENCES))
@@ -182,13 +182,13 @@ def _read_end(text: str) -> _ReadCall | None:
         return _ReadCall(_one_line(text[first.end() : last.start()][:_MOST_NAME]), _read(text[last.end() :]))
     if begun := _JSON_BEGINS.search(text) if text.endswith(("}", "]")) else None:
         given = _read(text[begun.start(1) :])
-        # Where an agent writes its thoughts into the same object, what it does is a list.
+        # If the agent writes its thoughts into the same object, the action is the value that is a list.
         return _ReadCall("", {key: value for key, value in given.items() if value.startswith("[")} or given)
     return None
 
 
 def _read(arguments: str) -> dict[str, str]:
-    """Arguments by their names; of a secret nothing but that it is there."""
+    """Arguments by name. Of a secret, only its presence is recorded."""
     try:
         given = json.loads(arguments)
     except (ValueError, RecursionError):
@@ -215,7 +215,7 @@ def _one_line(text: str) -> str:
 
 
 def _label(call: _ReadCall, tool: _SameTool) -> str:
-    """The short form of a call of a tool."""
+    """The label of a call, given the other calls of its tool."""
     written = _write(call.arguments)
     if _width(written) > _MOST:
         written = _write(_shortened(call, tool))
@@ -236,17 +236,17 @@ class _SameTool:
         self._values: dict[str, list[str]] = {}
 
     def differs(self, key: str) -> bool:
-        """Whether not all calls have the same value, or none, under a key."""
+        """Whether the calls differ in the value of a key, or some lack it."""
         return len(self._of(key)) > 1
 
     def shared(self, key: str, value: str) -> int:
-        """How many characters a value begins with as another one does, at most."""
+        """The length of the longest prefix that a value shares with another call's value, in characters."""
         values = self._of(key)
         at = bisect_left(values, value)
         return max((_begin_alike(value, other) for other in (*values[max(0, at - 1) : at], *values[at + 1 : at + 2])), default=0)
 
     def _of(self, key: str) -> list[str]:
-        """Their values under a key, each once, sorted: what begins most alike stands side by side."""
+        """The distinct values of a key, sorted, so that values with the longest common prefixes are neighbours."""
         if key not in self._values:
             self._values[key] = sorted({call.arguments.get(key, "") for call in self._calls})
         return self._values[key]
@@ -264,7 +264,7 @@ def _begin_alike(one: str, other: str) -> int:
 
 
 def _shortened(call: _ReadCall, tool: _SameTool) -> dict[str, str]:
-    """Those arguments that tell a call from others of its tool, each as far as it does."""
+    """The arguments that distinguish a call from others of its tool, each cut to the part that does."""
     telling = list(filter(tool.differs, call.arguments)) or list(call.arguments)
     by_width = sorted(telling, key=lambda key: _width(call.arguments[key]) > _MOST_OF_VALUE)
     chosen = set(by_width[:_MOST_ARGUMENTS])
@@ -273,7 +273,7 @@ def _shortened(call: _ReadCall, tool: _SameTool) -> dict[str, str]:
 
 
 def _cut(call: _ReadCall, key: str, tool: _SameTool, room: int) -> str:
-    """A value, or of a long one the part from which on no other has the same."""
+    """A value. If it is long, it starts where it begins to differ from all others."""
     value = call.arguments[key]
     if _width(value) <= room:
         return value

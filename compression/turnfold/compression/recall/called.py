@@ -23,20 +23,20 @@ from turnfold.compression.text import words
 
 _NONE: Final = FieldIndex(np.zeros(0, np.int64))
 _RESULT: Final = "tool"
-_RARE: Final = 4  # a rare word stands in at most one of so many results
-_LEAST_NAMED: Final = 0.5  # share of the rare words' weight that a result has which they name
-_NEARLY: Final = 0.9  # of the most
-_MOST_NAMING: Final = 6  # results; more are hardly named
+_RARE: Final = 4  # a word is rare if at most one in this many results has it
+_LEAST_NAMED: Final = 0.5  # share of the rare words' weight that a result must have
+_NEARLY: Final = 0.9  # share of the greatest match
+_MOST_NAMING: Final = 6  # results; if more match, the question names none of them
 _MOST_PARTS: Final = 3  # passages of a result that gain
-_STEP: Final = 0.1  # by which each gains less than the one before it
-_OF_EQUAL: Final = 0.01  # share of a passage's own worth: it decides among those with equal words
+_STEP: Final = 0.1  # each gains this much less than the one before it
+_OF_EQUAL: Final = 0.01  # share of a passage's own worth, which breaks ties between equal matches
 
 
 def with_called(index: PassageIndex, worth: Floats, asked: Terms, share: float) -> Floats:
-    """The worth of each passage, more for those of results whose calls have words of the question that other calls lack.
+    """The worth of each passage, raised for results whose calls have words of the question that other calls lack.
 
     Args:
-        share: of the greatest worth, what the best passage of the result gains whose call has all of these words.
+        share: share of the greatest worth that the best passage gains if the call has all of these words.
     """
     named = _named(index, asked)
     if named is None:
@@ -45,16 +45,16 @@ def with_called(index: PassageIndex, worth: Floats, asked: Terms, share: float) 
     np.maximum.at(best, index.source_of, worth)
     most = best.take(index.source_of)
     first = np.diff(index.source_of, prepend=-1) > 0
-    of_best = np.where(most > 0.0, worth / np.maximum(most, 1e-9), first)  # where no part of it says more, its beginning
+    of_best = np.where(most > 0.0, worth / np.maximum(most, 1e-9), first)  # if no part of it matches better, its beginning
     gains: Floats = share * float(worth.max(initial=0.0)) * named.take(index.source_of) * of_best
     return worth + gains
 
 
 def with_named_results(index: PassageIndex, worth: Floats, asked: Terms, share: float) -> Floats:
-    """The worth of each passage, more for those of results that name what the question does, in their text or their call.
+    """The worth of each passage, raised for results that have what the question names in their text or call.
 
     Args:
-        share: of the greatest worth, what the first of these passages gains where a result has all of the question's words.
+        share: share of the greatest worth that the first of these passages gains if a result has all of the question's words.
     """
     results = index.derived("results", lambda: np.array([source.role == _RESULT for source in index.sources]))
     if np.count_nonzero(results) < _FEWEST or not len(asked.hits.term):
@@ -70,7 +70,7 @@ def with_named_results(index: PassageIndex, worth: Floats, asked: Terms, share: 
 
 
 def _held_by_source(index: PassageIndex, asked: Terms) -> npt.NDArray[np.bool_]:
-    """By source and term, whether the text or the call has it."""
+    """For each source and term, whether the text or the call has the term."""
     held = np.zeros((len(index.sources), len(asked.weights)), np.bool_)
     held[index.source_of.take(asked.hits.passage), asked.hits.term] = True
     called = index.derived("called", lambda: _called(index)).find(asked.wanted)
@@ -79,7 +79,7 @@ def _held_by_source(index: PassageIndex, asked: Terms) -> npt.NDArray[np.bool_]:
 
 
 def _naming(held: npt.NDArray[np.bool_], weights: Floats, number: int) -> list[tuple[int, float]]:
-    """The results that have most of the question's rare words, if these are few, each with the share of the question it has."""
+    """The results with the most of the question's rare words, if they are few, each with its share of the question."""
     having = held.sum(axis=0)
     rare = np.where((having > 0) & (_RARE * having <= number), np.log(number / np.maximum(having, 1)), 0.0) * weights
     named = held @ rare
@@ -94,13 +94,13 @@ def _naming(held: npt.NDArray[np.bool_], weights: Floats, number: int) -> list[t
 
 
 def _covering(asked: Terms, first: int, last: int, held: npt.NDArray[np.bool_], worth: Floats) -> list[int]:
-    """Passages of a result which hold together what it has of the question, that with most words first."""
+    """Passages of a result that together have all of its words of the question; the one with the most words first."""
     here = (asked.hits.passage >= first) & (asked.hits.passage < last)
     has = np.zeros((last - first, len(held)), np.bool_)
     has[asked.hits.passage[here] - first, asked.hits.term[here]] = True
     value, own = asked.weights.copy(), worth[first:last] / max(float(worth[first:last].max(initial=0.0)), 1e-9)
     chosen: list[int] = []
-    while len(chosen) < min(_MOST_PARTS, last - first):  # a result may be named by its call alone, and have no text
+    while len(chosen) < min(_MOST_PARTS, last - first):  # a result may match by its call alone and have no text
         gain = has @ value
         best = int(np.argmax(gain + _OF_EQUAL * own))
         if gain[best] <= 0.0:
@@ -111,7 +111,7 @@ def _covering(asked: Terms, first: int, last: int, held: npt.NDArray[np.bool_], 
 
 
 def called_room(index: PassageIndex, asked: Terms) -> int:
-    """Tokens that a passage of a result takes whose call the question names, with its label and the fence; 0 without one."""
+    """Tokens for a passage of a result whose call the question names, with label and fence; 0 if there is no such result."""
     named = _named(index, asked)
     wanted = None if named is None else (named > _WHOLLY).take(index.source_of)
     if wanted is None or not wanted.any():
@@ -122,13 +122,13 @@ def called_room(index: PassageIndex, asked: Terms) -> int:
 
 
 _WHOLLY: Final = 0.99
-_ABOUT: Final = 1.3  # times the estimate a text may take
+_ABOUT: Final = 1.3  # factor by which a text may exceed the estimate
 _AROUND: Final = 20  # tokens of the fence
-_MOST: Final = 256  # tokens that one passage may take beyond what a question has room for
+_MOST: Final = 256  # tokens that a passage may take beyond the question's room
 
 
 def _named(index: PassageIndex, asked: Terms) -> Floats | None:
-    """The share that each source's call has of the question's words that only some calls have; None without such words."""
+    """For each source, its call's share of the question's words that only some calls have; None if there are no such words."""
     number = index.derived("labelled", lambda: sum(bool(source.answered_call) for source in index.sources))
     if number < _FEWEST:
         return None
@@ -139,7 +139,7 @@ def _named(index: PassageIndex, asked: Terms) -> Floats | None:
     return np.bincount(found.passage, value.take(found.term), len(index.sources)) / total if total > 0.0 else None
 
 
-_FEWEST: Final = 2  # results; a single one is not told from others
+_FEWEST: Final = 2  # results; with a single one there is nothing to distinguish
 
 
 def _called(index: PassageIndex) -> FieldIndex:

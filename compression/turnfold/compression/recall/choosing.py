@@ -57,7 +57,7 @@ from turnfold.compression.text.quotes import Quotable, Quote
 from turnfold.compression.text.spans import QUESTION_MARKS
 from turnfold.compression.tokens import ModelCounter, count_tail
 
-_OPENING: Final = 240  # characters of a message in which it begins with a command
+_OPENING: Final = 240  # characters at the start of a message in which it may give a command
 _NOTHING: Final = np.zeros(0, np.int64)
 
 
@@ -72,17 +72,17 @@ def recall(
     fill: bool = False,
     tuning: Tuning = TUNING,
 ) -> Quoted:
-    """The passages of ``sources`` that bear on the question, as they are quoted.
+    """The passages of ``sources`` that bear on the question, as they will be quoted.
 
     Args:
         sources: folded messages, oldest first.
-        question: what is asked now.
-        budget: tokens that the quotes in their fence may take at most; a work that is asked for as a whole has room of its own.
-        present: texts that the request holds already; a passage that is wholly in one of them is not quoted again.
+        question: the current question.
+        budget: most tokens for the quotes with their fence; a work requested as a whole has a budget of its own.
+        present: texts already in the request; a passage contained in one of them is not quoted again.
         count: counts the tokens of a text.
-        memo: keeps what is derived from the sources alone.
-        fill: use the budget up as long as anything bears on the question at all, not only what clearly does.
-        tuning: the figures of score and choice.
+        memo: cache for data derived from the sources alone.
+        fill: use up the budget with anything that bears on the question at all, not only with clear matches.
+        tuning: parameters of scoring and selection.
     """
     if budget <= fence_tokens(count) or not any(s.text.strip() for s in sources):
         return Quoted()
@@ -124,21 +124,26 @@ def recall(
 
 
 def _held_beside(work: FoundWork, present: Sequence[str], question: Question) -> Held:
-    """What the request holds, beside a work. A change of a work stands behind it, so what belongs to it is quoted together; what
-    is counted may stand anywhere."""
+    """What the request already holds, apart from a work.
+
+    A work's changes come after it, so its parts are quoted together; quotes that are counted may be anywhere.
+    """
     together = [quote.source for quote in work.quotes if quote not in work.counted]
     return Held("\0".join(present), question.held.difference(together))
 
 
 def _needed(work: FoundWork, first: int, tokens: QuoteTokens) -> int:
-    """The tokens of a work whose quotes are numbered from `first` on, without those that the request holds: they need no room,
-    and leave none to other passages."""
+    """The tokens of a work whose quotes are numbered from `first` on. Quotes that the request already holds need no room and are
+    not counted.
+    """
     return work.tokens - sum(tokens.cost(n) for n in range(first, first + len(work.quotes)) if tokens.is_held(n))
 
 
 def _fit_with(newest: Abreast, quotes: RankedQuotes, chosen: Ints, budget: int, most: int, tokens: QuoteTokens) -> Quoted | None:
-    """The quotes that were chosen, behind the newest messages, which the request may hold elsewhere and which have room of their
-    own, within the `most` that all may take; None where they take more than half of that."""
+    """The chosen quotes, after the newest messages, or None if the latter take more than half of `most`.
+
+    The newest messages may be quoted although the request holds them elsewhere, and have room of their own within `most`.
+    """
     ranking, numbers = with_abreast(quotes, newest)
     for number in numbers:
         tokens.release(number)
@@ -153,7 +158,7 @@ def _fit_with(newest: Abreast, quotes: RankedQuotes, chosen: Ints, budget: int, 
 
 
 def _asking(sources: Sequence[Quotable], index: PassageIndex, question: Question, fill: bool, tuning: Tuning) -> _Asking:
-    """A message's question, with each of its questions where it has several. What an agent is told item by item is one task."""
+    """A message's question, with its parts if it asks several. An agent's task with several items is one question."""
     whole = _Asking(sources, index, question, read_question(question, index, tuning), fill, tuning)
     told = told_before(question.request or question.text)
     if told:
@@ -165,11 +170,11 @@ def _asking(sources: Sequence[Quotable], index: PassageIndex, question: Question
 
 
 class _BearingQuotes(NamedTuple):
-    """What bears on a question.
+    """The passages that bear on a question.
 
     Attributes:
-        is_whole: whether that is all of the conversation, or its beginning, and not single passages.
-        has_ledger: whether the short exchanges are among it (``ledger``).
+        is_whole: whether they are the whole conversation or its beginning, rather than single passages.
+        has_ledger: whether they include the short exchanges (``ledger``).
     """
 
     quotes: RankedQuotes
@@ -180,12 +185,12 @@ class _BearingQuotes(NamedTuple):
 def _ranked(
     asking: _Asking, room: int, work: FoundWork, present: Sequence[str], count: Callable[[str], int], memo: Memo
 ) -> _BearingQuotes | None:
-    """What bears on the question; None where nothing does."""
+    """The quotes that bear on the question; None if nothing does."""
     asks = normal_text(asking.question)
     wanted = asking.question.work
-    is_of_work = wanted is not None and wanted.asked.is_long and bool(work.quotes)  # "summarize the report" is of nothing else
+    is_of_work = wanted is not None and wanted.asked.is_long and bool(work.quotes)  # "summarize the report" concerns nothing else
     loop = asking.question.loop
-    is_task = loop is not None and not loop.first  # nothing stands in front of it that it could ask for as a whole
+    is_task = loop is not None and not loop.first  # nothing comes before it that it could request as a whole
     whole = None if is_of_work or is_task else _all_or_first(asking, asks, room, memo)
     first = requests.asks_for_beginning(asks)
     binding = bound(asking.sources, asking.question.text, memo) if asking.is_talk else []
@@ -211,7 +216,7 @@ def _ranked(
 
 
 def _replaced(index: PassageIndex, messages: Sequence[Quotable], memo: Memo) -> Callable[[Quote], bool] | None:
-    """Whether a quote shows a line of a file which an edit has replaced since; None where no quote does."""
+    """A test for quotes that show a line of a file that was edited since; None if no quote does."""
     folded = len(index.sources)
     edited = index.derived("edited", lambda: holds_edits(messages[:folded], memo)) or holds_edits(messages[folded:], memo)
     lines = ReplacedLines(messages, memo) if edited else None
@@ -221,7 +226,7 @@ def _replaced(index: PassageIndex, messages: Sequence[Quotable], memo: Memo) -> 
 
 
 def _in_force(ranking: RankedQuotes, index: PassageIndex, replaced: Callable[[Quote], bool] | None) -> RankedQuotes:
-    """A ranking without the passages that were replaced."""
+    """A ranking without the replaced passages."""
     if replaced is None:
         return ranking
     quotes = (*index.quotes, *ranking.more)
@@ -229,7 +234,7 @@ def _in_force(ranking: RankedQuotes, index: PassageIndex, replaced: Callable[[Qu
 
 
 def _all_or_first(asking: _Asking, asks: str, room: int, memo: Memo) -> RankedQuotes | None:
-    """Quotes for a question about all that was said, or about its beginning alone; None for any other."""
+    """Quotes for a question about the whole conversation or its beginning; None for any other question."""
     if asks_for_overall(asks) and not requests.asks_for_cover(asks):
         return _with_topic(asking, _cover(asking, room, users=True), room, memo)
     whole = requests.asks_for_whole(asks) and not has_content(requests.without_whole(asks))
@@ -248,12 +253,12 @@ def _cover(asking: _Asking, room: int, *, users: bool) -> RankedQuotes:
 
 
 def _with_topic(asking: _Asking, covering: RankedQuotes, room: int, memo: Memo) -> RankedQuotes:
-    """A cover of everything, in front of it what bears on the words that the question has beside: "all bugs we found"."""
+    """A cover of the conversation, with passages on the question's other words in front: "all bugs we found"."""
     if asking.matched < asking.tuning.hinted:
         return covering
     ranked = asking.ranked(memo)
     best = _first(asking.index, ranked.worth, 0.0, asking.tuning.topic * room)
-    best = best[np.isin(best, covering.numbers)]  # not what stands in a longer quote
+    best = best[np.isin(best, covering.numbers)]  # not passages contained in a longer quote
     worth = covering.worth.copy()
     worth[best] += worth.max(initial=0.0)
     return RankedQuotes(covering.numbers, worth, covering.more)
@@ -261,13 +266,13 @@ def _with_topic(asking: _Asking, covering: RankedQuotes, room: int, memo: Memo) 
 
 @dataclass(frozen=True)
 class _Asking:
-    """A question to an index of what may be quoted.
+    """A question, together with an index of the passages that may be quoted.
 
     Attributes:
         asked: the question as terms.
-        fill: as of `recall`.
-        parts: its questions, where a message asks several.
-        points_back: whether it asks for what the user told before; who points at that tells nothing of it.
+        fill: as in `recall`.
+        parts: the individual questions, if a message asks several.
+        points_back: whether it asks for something the user said before; a passage that itself points back is no answer to that.
     """
 
     sources: Sequence[Quotable]
@@ -281,7 +286,7 @@ class _Asking:
 
     @cached_property
     def terms(self) -> Terms:
-        """Where its terms stand."""
+        """The question's terms, located in the index."""
         return Terms.asked(self.asked, self.index)
 
     @cached_property
@@ -290,18 +295,18 @@ class _Asking:
 
     @property
     def matched(self) -> float:
-        """The greatest share of its weight that a passage holds."""
+        """The greatest share of the question's weight that one passage has."""
         return self._coverage.share
 
     @property
     def strength(self) -> float:
-        """The same, less where that is one word of several."""
+        """`matched`, reduced if that match is one word of several."""
         found = self._coverage
         return found.share * self.tuning.lone if found.is_one_word and not self.asked.borrowed else found.share
 
     @property
     def certainty(self) -> float:
-        """How surely it is about the conversation: its strength, nearer to a mere hint the less of it stands anywhere."""
+        """How certainly the question concerns the conversation: `strength`, reduced if little of the question occurs anywhere."""
         found, hinted = self._coverage, self.tuning.hinted
         if self.asked.borrowed or found.is_named or self.strength <= hinted:
             return self.strength
@@ -309,12 +314,12 @@ class _Asking:
 
     @property
     def is_talk(self) -> bool:
-        """Whether nothing but talk was folded. An agent's earlier tasks are done, and must not stand behind its task."""
+        """Whether only talk was folded. An agent's earlier tasks are done and must not be quoted after its current one."""
         return self.index.is_talk
 
     @property
     def floor(self) -> float | None:
-        """Share of the best passage's worth from which on one bears on it; None: none does."""
+        """Share of the best passage's worth that a passage needs to bear on the question; None if no passage does."""
         floors = [part.floor for part in self.parts if part.floor is not None]
         if self.fill or floors:
             return min(floors, default=0.0)
@@ -324,35 +329,41 @@ class _Asking:
 
     @cached_property
     def is_over_time(self) -> bool:
-        """Whether it needs several statements of one thing, each of which has only some of its words."""
+        """Tokens that a well-matched question always gets, whatever the budget: a share of the conversation, up to a limit."""
         return self.is_talk and not self.asked.borrowed and requests.asks_over_time(normal_text(self.question))
 
     @cached_property
     def _surely(self) -> float:
-        """Tokens that a covered question may take in any case: what it would get of a tight budget, lest more is sent and less
-        found."""
+        """Tokens that a well-matched question may always take.
+
+        That is the share it would get of a tight budget, so that a larger budget never finds less.
+        """
         behind = (estimate(one.text) for one in self.question.behind)
         return min(self.tuning.surely_most, self.tuning.surely * (float(self.index.costs.sum()) + sum(behind)))
 
     @property
     def hangs_on_one_word(self) -> bool:
-        """Whether it is a question of which one word is known: "is there a warranty on the boiler?". That may be chance, so it
-        gets the least room; a message that only tells something gets nothing, and so does one on somebody never named before,
-        and one of which nothing is known but a thing of a kind that it names."""
+        """Whether only one word of the question is known, as in "is there a warranty on the boiler?".
+
+        That may be chance, so it gets the least room. It gets none if the message only tells something, concerns somebody never
+        named before, or matches only by the kind of a thing.
+        """
         asks = self.question.text.rstrip().endswith(QUESTION_MARKS) and not self._coverage.is_by_kind
         return asks and self.strength < self.tuning.hinted <= self.matched and not names_unknown(self.question.text, self.index)
 
     @property
     def wants_told(self) -> bool:
-        """Whether it needs what users told more than what shares words with it. Where names stand beside what is said, a question
-        may share its words with a name."""
+        """Whether statements of the user matter more than passages that share words with the question.
+
+        If names stand beside the texts, a question may share its words with a name.
+        """
         if not self.fill:
             return False
         hardly_matched = self.strength < self.tuning.hinted and not self.index.named.any()
         return hardly_matched or begins_with_command(self.question.text[:_OPENING])
 
     def room(self, budget: int) -> int:
-        """What it may take of a budget."""
+        """Tokens of a budget that the question may take."""
         if self.fill:
             return budget
         if self.parts:
@@ -363,24 +374,26 @@ class _Asking:
         if self.floor == self.tuning.bearing:
             part = max(part, self._surely / max(1, budget))
         usual = min(budget, max(self.tuning.room_least, int(budget * part)))
-        return max(usual, called_room(self.index, self.terms))  # there is always room for one passage that is called for
+        return max(usual, called_room(self.index, self.terms))  # one passage always fits if the question names its call
 
     def newest(self, quoted: Sequence[Quote], ranking: RankedQuotes, held: Held, memo: Memo) -> Abreast:
-        """Messages that bear on it as much as what is quoted, or name the same thing again, and are newer."""
+        """Newer messages that match the question as well as the quotes, or that name the same thing again."""
         asked = [one.terms for one in self.parts or (self,) if not one.asked.borrowed]
         found = abreast(asked, self.index, self.sources, self.question.behind, quoted, memo)
-        if any(one.points_back for one in self.parts):  # what was told before is asked for, and not what came of it
+        if any(one.points_back for one in self.parts):  # the question asks for the earlier statement, not for what came of it
             return found
         behind = told_behind(self.question.behind, memo)
         later = list(named_again(asked, self.index, self.sources, behind, ranking, memo))
-        if not self.fill:  # a budget has better use for its room
+        if not self.fill:  # an explicit budget is better spent otherwise
             later += going_on(self.index, self.sources, ranking, memo)
         return found.joined(_unquoted(later, self.index, [*self.sources, *self.question.behind], quoted, held))
 
     @property
     def _with_rarest_words(self) -> Ints:
-        """The passages that hold the rarest of its own words that are known, if they are few: others may outweigh them by a
-        common word that stands in many places."""
+        """The passages with the rarest of the question's own known words, if they are few.
+
+        Otherwise passages with a common word that occurs in many places could outweigh them.
+        """
         own = len(self.asked.groups) - len(self.asked.kind_of)
         hits = self.terms.hits
         often = np.bincount(hits.term, minlength=hits.terms)[:own]
@@ -391,14 +404,14 @@ class _Asking:
         return distinct(hits.passage[np.isin(hits.term, rarest)]) if least * len(rarest) <= _FEW else _NOTHING
 
     def _of_records(self, worth: Floats) -> tuple[Floats, tuple[Quote, ...]]:
-        """What passages are worth if records that it names are read as a whole; those of several lines."""
+        """The passages' worth, with records that the question names read as a whole; and the records of several lines."""
         worth = with_records(self.index, self.sources, worth, self.asked.things, self.tuning)
         return (worth, ()) if self.asked.borrowed else with_stanzas(self.index, self.sources, worth, self.terms, self.asked.text)
 
     def ranked(self, memo: Memo) -> RankedQuotes:
-        """The passages that bear on it: those of the floor's worth, and the best of those worth half as much.
+        """The passages that bear on the question: those above the floor, and the best of those worth half as much.
 
-        Of several questions those that bear on any, each worth what it is to the question on which it bears most.
+        For several questions: passages that bear on any of them, each with its greatest worth.
         """
         if rankings := [part.ranked(memo) for part in self.parts if part.floor is not None]:
             worth = np.maximum.reduce([one.worth / max(float(one.worth.max()), 1e-9) for one in rankings])
@@ -412,7 +425,7 @@ class _Asking:
         worth, records = self._of_records(renewed(index, sources, worth * named, memo))
         if self.points_back:
             worth = np.where(_pointing_back(index, sources), tuning.points_back * worth, worth)
-        if self.fill and self.is_talk:  # what bears on nothing still says more than nothing, the newest most
+        if self.fill and self.is_talk:  # even an unrelated passage says more than none; newer ones are preferred
             worth = worth + _RECENCY * float(worth.max(initial=1.0)) * np.arange(1, len(worth) + 1)
         bears = worth > least
         if not self.asked.borrowed and floor is not None and not self.fill:
@@ -427,7 +440,7 @@ class _Asking:
         if floor == tuning.bearing and (given := tuning.given * _room(self.certainty, tuning, borrowed=False)):
             bears[_first(index, worth, _HALF * least, max(given, self._surely))] = True
         like = vector_likeness(index, self.question.likeness, tuning) if self.question.likeness else None
-        if like is not None and floor is not None:  # how many bear on it is for the words to say; vectors have a say in which
+        if like is not None and floor is not None:  # words decide how many passages bear on it; vectors influence which
             number = len(worth) if floor == 0.0 else int(bears.sum())
             # Rounded, so that no machine's arithmetic changes the order.
             liked = score(index, sources, self.asked.text, self.terms, tuning, like)
@@ -441,8 +454,10 @@ class _Asking:
 
 
 def _answering(index: PassageIndex, sources: Sequence[Quotable], asking: Ints) -> Ints:
-    """The first passages of the answers to the users' messages in which passages stand: a word that hardly anything else has was
-    asked about there, and the answer need not say it again."""
+    """The first passages of the answers to the users' messages that contain these passages.
+
+    A rare word was asked about there, and the answer need not repeat it.
+    """
     asked = (index.quotes[n].source for n in asking.tolist() if sources[index.quotes[n].source].role == "user")
     answers = {n + 1 for n in asked if n + 1 < len(sources) and sources[n + 1].role == "assistant"}
     firsts = (bisect_left(index.quotes, (n, 0, 0)) for n in sorted(answers))
@@ -452,7 +467,10 @@ def _answering(index: PassageIndex, sources: Sequence[Quotable], asking: Ints) -
 def _unquoted(
     later: Sequence[Later], index: PassageIndex, messages: Sequence[Quotable], quotes: Sequence[Quote], held: Held
 ) -> Abreast:
-    """What names a thing again and is not quoted. What the request holds elsewhere would seem older than a quote of the thing."""
+    """Later mentions of a thing that are not quoted.
+
+    If the request holds one elsewhere, it would seem older than a quote of the thing.
+    """
     quoted = {quote.source for quote in quotes}
     inside: set[int] = set()
     behind: set[Quote] = set()
@@ -468,7 +486,7 @@ def _unquoted(
 
 
 def _pointing_back(index: PassageIndex, sources: Sequence[Quotable]) -> npt.NDArray[np.bool_]:
-    """Passages in which somebody points at what was told before."""
+    """Which passages point back at an earlier statement."""
 
     known: dict[int, bool] = index.derived("points-back", dict)
     for number in range(len(known), len(index.quotes)):
@@ -477,28 +495,28 @@ def _pointing_back(index: PassageIndex, sources: Sequence[Quotable]) -> npt.NDAr
     return np.fromiter(known.values(), bool, len(index.quotes))
 
 
-_MOST_TOLD: Final = 4  # sentences of a message that point back
+_MOST_TOLD: Final = 4  # sentences in a message that points back
 
 
 def _first(index: PassageIndex, worth: Floats, least: float, room: float) -> Ints:
-    """The best passages that are worth more than the least and fit into so many tokens, about."""
+    """The best passages above a worth, as many as fit into about this many tokens."""
     best = np.array(best_places(worth, int(room / _SHORTEST)), np.int64)
     best = best[worth[best] > least]
     return best[np.cumsum(index.costs[best] + FRAME) <= room]
 
 
 _HALF: Final = 0.5
-_RARE: Final = 0.9  # share of the best worth that a passage has for a word that few others have
-_ANSWER: Final = 0.98  # of that share, what the beginning of the answer has to one that asks
+_RARE: Final = 0.9  # share of the best worth for a passage with a word that few others have
+_ANSWER: Final = 0.98  # and, of that share, for the beginning of the answer to a passage that asks
 _FEW: Final = 3  # passages
 _SEVERAL: Final = 2  # words of a question
-_UNKNOWN: Final = 2  # the power of what is known of a question
-_RECENCY: Final = 1e-9  # of the best worth: less than anything that bears on a question
-_SHORTEST: Final = 10  # tokens of a quote and its label, as a rule at least
+_UNKNOWN: Final = 2  # exponent for the known share of a question
+_RECENCY: Final = 1e-9  # share of the best worth: less than any passage that bears on a question
+_SHORTEST: Final = 10  # tokens of the shortest usual quote with its label
 
 
 def _floor(matched: float, tuning: Tuning, *, borrowed: bool) -> float | None:
-    """Share of the best score that a passage must reach; None where nothing bears on the question."""
+    """Share of the best score that a passage must reach; None if nothing bears on the question."""
     if borrowed:
         return tuning.bearing_borrowed if matched >= tuning.covered_borrowed else None
     if matched >= tuning.covered:
@@ -507,7 +525,7 @@ def _floor(matched: float, tuning: Tuning, *, borrowed: bool) -> float | None:
 
 
 def _room(strength: float, tuning: Tuning, *, borrowed: bool) -> float:
-    """Part of the budget that a question may take: what one tells in passing shares words with everything, and needs little."""
+    """Share of the budget that a question may take. Casual remarks share words with everything, so they get little."""
     if borrowed:
         return tuning.room_borrowed
     return float(np.clip((strength - tuning.hinted) / (tuning.full - tuning.hinted), 0.0, 1.0))

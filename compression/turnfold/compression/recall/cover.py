@@ -24,8 +24,11 @@ from turnfold.compression.text.spans import QUESTION_MARKS
 
 
 def cover(index: PassageIndex, sources: Sequence[Quotable], room: float, tuning: Tuning) -> RankedQuotes:
-    """Quotes for a cover of everything: from each of as many equal parts as there is room for the most telling passage, its
-    first sentences if it is long; then the passages that are left."""
+    """Quotes that cover all of the conversation.
+
+    The conversation is divided into as many equal parts as fit. From each comes the most informative passage, cut to its first
+    sentences if it is long; remaining room goes to the other passages.
+    """
     parts = int(max(1, min(room / tuning.cover_least, tuning.cover_parts), room / tuning.cover_tokens))
     at = np.cumsum(index.costs) - index.costs / 2
     part = np.minimum((at / max(float(index.costs.sum()), 1e-9) * parts).astype(np.int64), parts - 1)
@@ -37,11 +40,11 @@ def cover(index: PassageIndex, sources: Sequence[Quotable], room: float, tuning:
     return RankedQuotes(np.arange(len(worth)), worth, beginnings)
 
 
-_GIVEN: Final = 200  # tokens that a message of the beginning, or its answer, takes at most
+_GIVEN: Final = 200  # most tokens for a message at the beginning, or its answer
 
 
 def beginning(ranking: RankedQuotes, sources: Sequence[Quotable], messages: int, room: float) -> RankedQuotes:
-    """A ranking with the user's first messages in front, so many, and what answered the last of them."""
+    """A ranking with the user's first `messages` messages in front, and the answer to the last of them."""
     asked = [n for n, source in enumerate(sources) if source.role == "user" and source.text.strip()][:messages]
     answer = asked[-1] + 1 if asked else len(sources)
     if answer < len(sources) and sources[answer].role == "assistant" and sources[answer].text.strip():
@@ -56,8 +59,10 @@ _PLAN: Final = re.compile(r"^(?=\w++ [{\[])\w*?(?:todo|update_plan|task_progress
 
 
 def users_first(ranking: RankedQuotes, index: PassageIndex, sources: Sequence[Quotable], room: float) -> RankedQuotes:
-    """A cover with what the users said in front, all of it where there is room, else the beginnings of what is longest, and the
-    newest list of what is to be done: whoever goes on from a summary needs these first."""
+    """A cover with the user's messages in front, and the newest to-do list: they matter most to whoever continues from a summary.
+
+    If they do not all fit, the longest are cut to their beginnings.
+    """
     said = [Quote(n, 0, len(s.text)) for n, s in enumerate(sources) if s.role == "user" and _says_something(n, sources)]
     said += _plan(sources)
     if not said:
@@ -66,7 +71,7 @@ def users_first(ranking: RankedQuotes, index: PassageIndex, sources: Sequence[Qu
     quotes = [first_sentences(sources, quote, level - FRAME) for quote in said]
     told = {quote.source: quote for quote in quotes}
     covered = [_is_in(quote, told.get(quote.source)) for quote in (*index.quotes, *ranking.more)]
-    # The task first, then the newest: where the room is short after all, what stood in between goes.
+    # The task first, then the newest: if the room is short after all, messages in between are dropped.
     top = [len(quotes), *range(1, len(quotes))]
     worth = np.concatenate([ranking.worth, ranking.worth.max() + np.array(top, np.float64)])
     kept = np.flatnonzero(~np.array(covered, bool))
@@ -74,13 +79,13 @@ def users_first(ranking: RankedQuotes, index: PassageIndex, sources: Sequence[Qu
 
 
 def _says_something(n: int, sources: Sequence[Quotable]) -> bool:
-    """Whether a message is more than "okay, go on"; what answers a question is, however short."""
+    """Whether a message says more than "okay, go on". Any answer to a question does, however short."""
     answers = n > 0 and sources[n - 1].text.rstrip().endswith(QUESTION_MARKS)
     return bool(sources[n].text.strip()) and (answers or has_content(words.fold(sources[n].text)))
 
 
 def _plan(sources: Sequence[Quotable]) -> list[Quote]:
-    """The newest list of what is to be done, if there is one."""
+    """The newest to-do list, if there is one."""
     for n in range(len(sources) - 1, -1, -1):
         found = _PLAN.search(sources[n].text) if sources[n].role == "assistant" else None
         if found is not None:
@@ -93,7 +98,7 @@ def _is_in(quote: Quote, other: Quote | None) -> bool:
 
 
 def even_level(sizes: Sequence[float], room: float) -> float:
-    """The size up to which each of several things can be had within a room."""
+    """The common size limit at which several things together fit into the room."""
     left, count = room, len(sizes)
     for size in sorted(sizes):
         if size * count > left:
@@ -103,7 +108,7 @@ def even_level(sizes: Sequence[float], room: float) -> float:
 
 
 def first_sentences(sources: Sequence[Quotable], quote: Quote, room: float) -> Quote:
-    """The sentences of a quote that it begins with, at least one, in so many tokens."""
+    """The first sentences of a quote that fit into this many tokens, at least one."""
     text = sources[quote.source].text
     end = quote.start
     for start, stop in sentences(text, quote.start, quote.end):

@@ -17,14 +17,14 @@ from turnfold.compression.scorers.bm25 import Hits, distinct, idf, presence
 
 
 class Coverage(NamedTuple):
-    """What the conversation, and the passage that has most of it, have of a question.
+    """How much of a question the conversation, and the passage with the most of it, have.
 
     Attributes:
-        share: the greatest share of the question's weight that a passage holds, itself or in its title.
-        known: the share of its weight that stands anywhere; of things of a kind, what stands in that passage.
-        is_named: whether it names a title or one who speaks: it is about the conversation then, whatever else it says.
-        is_one_word: whether that is one word of several.
-        is_by_kind: whether the passage has only things of a kind that words of the question name, and none of these words.
+        share: the greatest share of the question's weight that a passage has, in its text or its title.
+        known: the share of its weight that occurs anywhere; for things of a kind, only what that passage has.
+        is_named: whether it names a title or a speaker, and so concerns the conversation whatever else it says.
+        is_one_word: whether that passage has only one of several words.
+        is_by_kind: whether the passage has only things of a kind that the question names, and none of its words.
     """
 
     share: float
@@ -35,12 +35,12 @@ class Coverage(NamedTuple):
 
 
 def coverage(asked: Terms, kind_of: Sequence[int], index: PassageIndex) -> Coverage:
-    """What there is of a question, and what the passage has of it that has most.
+    """How much of a question the passages have, and what the best of them has.
 
-    A word and things of the kind that it names say the same of it once.
+    A word and the things of its kind count as one match.
 
     Args:
-        kind_of: as of `QuestionTerms`.
+        kind_of: as in `QuestionTerms`.
     """
     own = len(asked.groups) - len(kind_of)
     value = idf(asked.hits) * asked.weights
@@ -48,7 +48,7 @@ def coverage(asked: Terms, kind_of: Sequence[int], index: PassageIndex) -> Cover
     both = _presence(asked.hits, value, word_of) + _presence(asked.heads, value, word_of)
     best = int(both.argmax())
     found = {term for hits in (asked.hits, asked.heads) for term in hits.term[hits.passage == best].tolist()}
-    told = {int(word_of[term]): float(value[term]) for term in sorted(found, reverse=True)}  # a word counts before its kind
+    told = {int(word_of[term]): float(value[term]) for term in sorted(found, reverse=True)}  # the word comes before its kind
     all_of_it = max(float(value[:own].sum()), 1e-9)
     beside = [field.find(asked.wanted).term for field in (index.stamps, index.speakers)]
     places = [distinct(terms[terms < own]) for terms in (asked.hits.term, asked.heads.term, *beside)]
@@ -63,7 +63,9 @@ def coverage(asked: Terms, kind_of: Sequence[int], index: PassageIndex) -> Cover
 
 
 def _presence(hits: Hits, value: Floats, word_of: Ints) -> Floats:
-    """For every passage the total weight of the words that it has; of one that it has in several ways the greatest."""
+    """For every passage, the total weight of the question's words that it has. A word matched in several ways counts once, with
+    the greatest weight.
+    """
     if len(word_of) == len(set(word_of.tolist())):
         return presence(hits, value)
     places, at = np.unique(hits.passage * np.int64(len(word_of)) + word_of[hits.term], return_inverse=True)

@@ -19,7 +19,7 @@ _MONTHS: Final = {name: int(number) for number, names in lexicon("months").items
 _HINT: Final = re.compile(r"\d")
 _LETTERS: Final = re.compile(r"[^\W\d_]{3,}")  # of a month's name, which stands alone
 _NAMES: Final = "|".join(sorted(_MONTHS, key=lambda name: (-len(name), name)))
-# Each begins with one class, which the regex engine finds fast.
+# Each starts with one character class, which the regex engine finds fast.
 _TIME: Final = re.compile(
     r"(?P<hour>\d(?<![\d:.,/-]\d)\d?)(?:(?:[:.](?P<minute>[0-5]\d))? ?(?P<half>[ap])\.?m\b|[:h](?P<exact>[0-5]\d)(?![\d:])"
     r"|(?:[:.](?P<clock>[0-5]\d))? ?(?:uhr|h|heures?)\b)"
@@ -29,7 +29,7 @@ _DAY_FIRST: Final = re.compile(
 )
 _DAY_BEHIND: Final = re.compile(r"(?P<day>\d(?<=[^\s\d] \d)\d?)(?:st|nd|rd|th)?(?![\w:]|\.\d|%)")
 _MONTH_BEFORE: Final = re.compile(rf"\b(?P<month>{_NAMES})\.? \Z")
-_LONGEST_MONTH: Final = 13  # characters, with what stands in front and behind
+_LONGEST_MONTH: Final = 13  # characters, with the text before and after it
 _FIGURES: Final = re.compile(
     r"(?P<day>\d(?<![\w.:/-]\d)\d?)(?:\.(?P<month>[01]?\d)\.(?:(?:19|20)?\d\d\b(?!\.\d))?(?!\d)"
     r"|/(?P<other>[0-3]?\d)(?:/(?:19|20)?\d\d)?(?![\w/]))"
@@ -42,14 +42,14 @@ _HOURS: Final = 24
 
 
 class Written(NamedTuple):
-    """A time or a date, as it is written, and the words that stand for it however it is."""
+    """A time or a date as it is written, with the words that stand for it in any notation."""
 
     text: str
     words: tuple[str, ...]
 
 
 def times_and_dates(folded: str) -> Iterator[Written]:
-    """Those that a case-folded text has."""
+    """The times and dates in a case-folded text."""
     if _HINT.search(folded):
         yield from _times(folded)
         yield from _named_days(folded)
@@ -60,7 +60,7 @@ def times_and_dates(folded: str) -> Iterator[Written]:
 
 
 def with_times_and_dates(folded: str) -> str:
-    """A case-folded text with the words for its times and dates behind it."""
+    """A case-folded text followed by the words for its times and dates."""
     more = " ".join(chain.from_iterable(written.words for written in times_and_dates(folded)))
     return f"{folded} {more}" if more else folded
 
@@ -75,7 +75,7 @@ def _times(folded: str) -> Iterator[Written]:
 
 
 def _named_days(folded: str) -> Iterator[Written]:
-    """Dates with the name of their month."""
+    """Dates with a named month."""
     if _MONTHS.keys().isdisjoint(_LETTERS.findall(folded)):
         return
     for found in _DAY_FIRST.finditer(folded):

@@ -16,12 +16,12 @@ import numpy.typing as npt
 _Floats = npt.NDArray[np.float64]
 _Ints = npt.NDArray[np.int64]
 
-_SHARES: Final = (0.5, 0.25, 0.1)  # of the greatest
+_SHARES: Final = (0.5, 0.25, 0.1)  # shares of the greatest value
 _FEW: Final = 200
 
 
 def nth_greatest(values: npt.NDArray[Any], number: int) -> float:
-    """The `number`-th greatest of the values, of which there are so many at least; equal ones count each."""
+    """The `number`-th greatest value, counting duplicates. There must be at least that many values."""
     if len(values) > _FEW:
         most = values.max()
         for share in _SHARES:
@@ -33,7 +33,7 @@ def nth_greatest(values: npt.NDArray[Any], number: int) -> float:
 
 
 def best_places(values: npt.NDArray[Any], number: int) -> list[int]:
-    """Where the greatest values stand, the greatest first; of equal ones the first."""
+    """The positions of the greatest values, greatest first; ties in order of position."""
     if 4 * number >= len(values):
         best: list[int] = np.argsort(-values, kind="stable")[:number].tolist()
         return best
@@ -45,7 +45,7 @@ def best_places(values: npt.NDArray[Any], number: int) -> list[int]:
 
 
 def best_first(worth: _Floats, numbers: _Ints, most: int) -> tuple[_Ints, _Ints]:
-    """About `most` of the numbers, the best first, of equal ones the first; and all others."""
+    """About `most` of the numbers, best first (ties in order of position), and all other numbers."""
     values = worth[numbers]
     if 2 * most >= len(values):
         return numbers[np.argsort(-values, kind="stable")], numbers[:0]

@@ -19,16 +19,16 @@ from turnfold.compression.text.quotes import Quotable, Quote
 
 Objects = npt.NDArray[np.object_]
 LineKey = int | tuple[int, ...] | tuple[Quote, ...]
-_FEW: Final = 16  # texts that are looked for one by one
+_FEW: Final = 16  # texts looked up one by one
 
 
 class QuotedLine(NamedTuple):
-    """What is quoted of one message.
+    """The quoted line of one message.
 
     Attributes:
-        passage: as it was, not escaped.
-        text: as the fence has it.
-        tokens: by each vocabulary of the counter; None where they depend on the lines around it.
+        passage: the quotes, not escaped.
+        text: the line in the fence.
+        tokens: for each vocabulary of the counter; None if they depend on the lines around it.
     """
 
     passage: fence.Passage
@@ -37,19 +37,19 @@ class QuotedLine(NamedTuple):
 
 
 class KnownQuotes(NamedTuple):
-    """What earlier questions found out about the passages of an index, by number.
+    """What earlier questions computed for the passages of an index, by passage number.
 
     Attributes:
         quotes: the passages.
-        texts: what they say.
-        tokens: of their texts, `UNKNOWN` where nobody asked.
-        alone: of the line of a message of which only this is quoted, where the counter has one vocabulary and they are known.
-        lone_lines, lone_passages: that line and what is quoted in it, where `alone` is known.
+        texts: their texts.
+        tokens: of their texts; `UNKNOWN` if not counted yet.
+        alone: tokens of the line that quotes only this passage of its message, if known and the counter has one vocabulary.
+        lone_lines, lone_passages: that line and its quotes, if `alone` is known.
         hashes: of their texts.
         twins: the first passage with the same text.
-        lines: what is quoted of a message, by the number of its only passage, the numbers of several, or the quotes themselves.
-        sizes: tokens of texts that are no passages, as those that a passage needs joined with it.
-        calls: by source the call that it answers, as those lines name it.
+        lines: a message's quoted line, by the number of its only passage, the numbers of several, or the quotes themselves.
+        sizes: tokens of other texts, such as a passage joined with the text it depends on.
+        calls: for each source, the call that it answers, as labelled in those lines.
     """
 
     quotes: Objects
@@ -74,7 +74,7 @@ _NOTHING_KNOWN: Final = KnownQuotes(
 
 
 def _objects(values: Sequence[object]) -> Objects:
-    """An array of them as they are: numpy would take tuples apart."""
+    """An array of the objects themselves: numpy would unpack tuples."""
     return np.fromiter(values, np.object_, len(values))
 
 
@@ -94,7 +94,9 @@ def known_quotes(index: PassageIndex, count: Callable[[str], int], sources: Sequ
 
 
 def _with_calls(known: KnownQuotes, index: PassageIndex) -> KnownQuotes:
-    """What is known, without the lines if one of them names its call otherwise: among more calls it takes more to tell it."""
+    """What is known, without the lines if a call's label changed: with more calls, labels must be more specific to distinguish
+    them.
+    """
     calls = tuple([source.answered_call for source in index.sources])
     if calls[: len(known.calls)] == known.calls:
         return known._replace(calls=calls)
@@ -109,7 +111,7 @@ def continued(
     lines: dict[LineKey, QuotedLine],
     sizes: dict[str, int],
 ) -> KnownQuotes:
-    """What is known of some quotes, and of more behind them; a copy, since these may be others to somebody else."""
+    """A copy of what is known, extended by more quotes. A copy, since another index may number these quotes differently."""
     texts = [sources[source].text[start:end] for source, start, end in more]
     new = np.array(list(map(hash, texts)), np.int64)
     first: dict[str, int] = {}
@@ -133,7 +135,7 @@ def continued(
 
 
 def _places_of(some: Ints, values: Ints) -> list[int]:
-    """Where one of some values stands, in order; a few are looked for one by one, which takes no sorting."""
+    """The positions of some of the values, in order. A few are looked up one by one, without sorting."""
     if len(some) > _FEW:
         return np.flatnonzero(np.isin(values, some)).tolist()
     return sorted({place for one in some.tolist() for place in np.flatnonzero(values == one).tolist()})

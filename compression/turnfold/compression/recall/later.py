@@ -25,17 +25,18 @@ from turnfold.compression.text.dialogue.standings import earlier_standings, stan
 from turnfold.compression.text.dialogue.wanted.picks import picks
 from turnfold.compression.text.quotes import Quotable, Quote
 
-#: The number of a passage that renews, or of a message behind what is folded, and that of the passage that it renews.
+#: The number of a passage that updates another (or of a message after the folded ones), and the number of the updated passage.
 Pairs = list[tuple[int, int]]
 
 _AHEAD: Final = 1.001
-_BEFORE: Final = 400  # folded messages that messages behind them may renew, from the last back
+_BEFORE: Final = 400  # folded messages, counted from the last, that messages after them may update
 
 
 def renewed(index: PassageIndex, sources: Sequence[Quotable], worth: Floats, memo: Memo) -> Floats:
-    """The worth of passages, that of a message which renews another no less than that of what it renews, so that it is quoted
-    before it. What is picked is worth as much as what picks it, and what an echo repeats as much as the echo, which is worth
-    nothing."""
+    """The worth of passages, with updates raised to the worth of what they update, so that they are quoted first.
+
+    A picked item and the message that picks it get the same worth. What an echo repeats gets the echo's worth, and the echo none.
+    """
     pairs = _pairs(index, sources, memo)
     repeated = index.derived("echoes", lambda: list(_echoed(index, sources, memo)))
     if not (pairs or repeated):
@@ -43,13 +44,13 @@ def renewed(index: PassageIndex, sources: Sequence[Quotable], worth: Floats, mem
     found = worth.copy()
     for echo, said in repeated:
         found[said], found[echo] = max(found[said], found[echo]), 0.0
-    for newer, older in (*pairs, *pairs):  # what one pair raises may be raised again by one before it
+    for newer, older in (*pairs, *pairs):  # a passage raised by one pair may be raised again by an earlier one
         found[newer] = max(found[newer], _AHEAD * found[older])
     return found
 
 
 def release(tokens: QuoteTokens, ranking: RankedQuotes, index: PassageIndex, sources: Sequence[Quotable], memo: Memo) -> None:
-    """Let passages be quoted that the request holds elsewhere, where they renew one that may be quoted."""
+    """Let passages be quoted that the request holds elsewhere, if they update one that may be quoted."""
     bearing = set(ranking.numbers.tolist())
     for newer, older in sorted(_renewing(index, sources, memo)):
         if older in bearing and newer in bearing and not tokens.is_held(older):
@@ -59,8 +60,10 @@ def release(tokens: QuoteTokens, ranking: RankedQuotes, index: PassageIndex, sou
 def with_behind(
     ranking: RankedQuotes, index: PassageIndex, sources: Sequence[Quotable], behind: Sequence[Quotable], held: Held, memo: Memo
 ) -> RankedQuotes:
-    """A ranking with the messages behind what is folded that renew a passage of it, each before what it renews. They are
-    quoted as sources behind `sources`."""
+    """A ranking with later messages that update one of its passages, each before the passage it updates.
+
+    Their sources are numbered after `sources`.
+    """
     if not (behind and len(ranking.numbers)):
         return ranking
     bearing = set(ranking.numbers.tolist())
@@ -79,8 +82,10 @@ def with_behind(
 
 
 def _pairs(index: PassageIndex, sources: Sequence[Quotable], memo: Memo) -> Pairs:
-    """Passages that renew others, with these, in order; before them what is picked and the messages that pick it, each with the
-    other: neither says anything alone."""
+    """Pairs of passages that update another, and these, in order.
+
+    Before them come picked items and the messages that pick them, paired both ways: neither says anything alone.
+    """
     return index.derived("picked", lambda: _picked(index, sources, memo)) + _renewing(index, sources, memo)
 
 
@@ -102,7 +107,7 @@ def _renewing(index: PassageIndex, sources: Sequence[Quotable], memo: Memo) -> P
 
 
 def _passages(index: PassageIndex, newer: int, older: int, start: int) -> Pairs:
-    """The first passage of a message, and that of another in which what it renews stands."""
+    """The first passage of a message, and the passage of another that contains the text it updates."""
     first, end = index.source_of.searchsorted([newer, newer + 1]).tolist()
     found = _passage_at(index, older, start)
     return [] if found is None or first == end else [(first, found)]
@@ -116,11 +121,11 @@ def _passage_at(index: PassageIndex, source: int, start: int) -> int | None:
 def _renewed_behind(
     index: PassageIndex, sources: Sequence[Quotable], behind: Sequence[Quotable], memo: Memo
 ) -> Iterator[tuple[int, int]]:
-    """Numbers of messages behind what is folded, with the passages that they renew."""
+    """Numbers of messages after the folded ones, with the passages that they update."""
     skipped = max(0, len(sources) - _BEFORE)
     since = len(sources) - skipped
     found: list[Renewal] = []
-    if any(of_each(memo, "may renew", behind, lambda one: may_renew(one, memo))):  # seldom: others are not looked through
+    if any(of_each(memo, "may renew", behind, lambda one: may_renew(one, memo))):  # rare; other conversations are skipped
         found += [one for one in renewals([*sources[skipped:], *behind], memo) if one.newer >= since]
     earlier = index.derived("told figures", lambda: earlier_standings(sources[skipped:], memo))
     found += standings_behind(earlier, behind, memo)
@@ -130,7 +135,7 @@ def _renewed_behind(
 
 
 def _echoed(index: PassageIndex, sources: Sequence[Quotable], memo: Memo) -> Iterator[tuple[int, int]]:
-    """Passages that only repeat what was said before them, with what they repeat."""
+    """Passages that only repeat earlier text, with what they repeat."""
     for at in echoes(sources, memo):
         first, echo, end = index.source_of.searchsorted([at - 1, at, at + 1]).tolist()
         if echo - first == 1 and end - echo == 1:

@@ -33,29 +33,29 @@ from turnfold.compression.text.spans import QUESTION_MARKS
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
-# "[27 March 2023, 10:14]" in front of a message: holds for the messages after it too, until the next one.
+# "[27 March 2023, 10:14]" before a message: it also applies to the messages after it, until the next one.
 _STAMP: Final = re.compile(r"\s*\[([^\]\n]{4,60})\]")
 _NAME_JOINT: Final = re.compile(r"[\W_]+|(?<=[a-z])(?=[A-Z])")
-_TITLE: Final = 60  # characters of a paragraph's beginning that stand for its title
+_TITLE: Final = 60  # characters of a paragraph's beginning that serve as its title
 _NO_TERMS: Final = np.zeros(0, np.uint32)
 
 
 @dataclass(frozen=True)
 class Leaves:
-    """What is known of messages, side by side; one entry a passage where nothing else is said.
+    """Data about messages, as parallel arrays with one entry for each passage unless stated otherwise.
 
     Attributes:
-        counts: passages of each message.
+        counts: number of passages of each message.
         spans: the passages, as ranges of their messages.
-        languages: by message, as the stemmer names it.
+        languages: by message, as named by the stemmer.
         words, grams: terms.
-        heads: terms of the speaker's label, or of the title that the passage stands under.
-        blocks: the first passage of its paragraph, or its turn, counted in its message.
-        spoken: whether it is a message, or a turn of a conversation in one, or part of such a turn.
+        heads: terms of the speaker's label, or of the title above the passage.
+        blocks: the first passage of its paragraph or turn, counted within its message.
+        spoken: whether it is a message, or (part of) a turn of a conversation within one.
         costs: estimated tokens.
         asking: whether the passage ends with a question mark.
         stamps: by message, terms of a bracketed header such as a date.
-        speakers: by message, terms of the name that it has beside its text.
+        speakers: by message, terms of the name given beside its text.
     """
 
     counts: Ints
@@ -73,12 +73,12 @@ class Leaves:
 
     @property
     def size(self) -> int:
-        """About how many bytes a message of them takes."""
+        """Approximate size of one message's data, in bytes."""
         terms = sum(len(field.terms) for field in (self.words, self.grams, self.heads))
         return 200 + (4 * terms + 160 * len(self.spans)) // len(self.counts)
 
     def part(self, start: int, stop: int) -> Leaves:
-        """What is known of the messages ``start..stop``."""
+        """The data of the messages ``start..stop``."""
         if stop - start == len(self.counts):
             return self
         a, b = int(self.counts[:start].sum()), int(self.counts[:stop].sum())
@@ -99,18 +99,18 @@ class Leaves:
 
 
 class _Leaf(NamedTuple):
-    """What is known of one message, which is the one `at` this place of those that were read with it."""
+    """The data of one message: its position `at` within those that were read together."""
 
     leaves: Leaves
     at: int
 
 
 def leaves_of(sources: Sequence[Quotable], memo: Memo) -> Leaves:
-    """What is known of some messages."""
+    """The data of some messages."""
     batch: dict[bytes, _Leaf] = {}
 
     def leaf_at(position: int) -> _Leaf:
-        # What is new stands behind what is known, so the first miss makes all from there on in one batch.
+        # New messages come after known ones, so the first miss reads all the rest in one batch.
         if not batch:
             new = sources[position:]
             made = _read([s.text for s in new], [s.name for s in new])
@@ -124,7 +124,7 @@ def leaves_of(sources: Sequence[Quotable], memo: Memo) -> Leaves:
 
 
 def message_terms(source: Quotable, memo: Memo) -> frozenset[int]:
-    """The terms of all that a message says. Those of a few messages take less so than what else ``leaves_of`` finds out."""
+    """The terms of a whole message. For a few messages this is cheaper than ``leaves_of``."""
 
     def make() -> frozenset[int]:
         folded = _with_times_and_dates(words.fold(with_letters(with_breaks(source.text).strip())))
@@ -137,7 +137,7 @@ def message_terms(source: Quotable, memo: Memo) -> frozenset[int]:
 
 
 def _runs(leaves: Sequence[_Leaf]) -> Iterator[Leaves]:
-    """What is known of messages, those together that were read one after the other."""
+    """The data of messages, joined for those that were read one after the other."""
     begin = 0
     for i, (made, at) in enumerate(leaves, 1):
         if i == len(leaves) or leaves[i].leaves is not made or leaves[i].at != at + 1:
@@ -191,7 +191,7 @@ def _read(texts: Sequence[str], names: Sequence[str]) -> Leaves:
 
 
 def _with_times_and_dates(folded: str) -> str:
-    """Those of a header hold for more messages than its own, which has none of them for itself."""
+    """Add times and dates, except those of a header, which applies to more messages than its own."""
     start = stamp.end() if (stamp := _STAMP.match(folded)) else 0
     return folded[:start] + with_times_and_dates(folded[start:])
 
@@ -204,7 +204,7 @@ def _label_terms(label: Sequence[str], language: str) -> Hashes:
 
 
 def spoken_name(name: str) -> str:
-    """A speaker's name folded, in words: one on the wire has no blanks ("data_analyst", "Mara-Lind", "BuildAgent")."""
+    """A speaker's name folded and split into words: on the wire, names have no spaces ("data_analyst", "Mara-Lind")."""
     return words.fold(_NAME_JOINT.sub(" ", name))
 
 
@@ -219,11 +219,11 @@ class _Titles(NamedTuple):
     """Titles and speakers.
 
     Attributes:
-        texts: those that occur in a message, each once, folded.
+        texts: the distinct ones of each message, folded.
         owners: number of the message.
         of_passage: for each passage the number of its title.
-        blocks: for each passage the first passage of its paragraph, counted in its message.
-        spoken: for each passage whether it is a message, or of a turn.
+        blocks: for each passage the first passage of its paragraph, counted within its message.
+        spoken: for each passage whether it is a message or belongs to a turn.
     """
 
     texts: list[str]
@@ -247,7 +247,7 @@ def _titles(texts: Sequence[str], spans: Sequence[Sequence[tuple[int, int]]], tu
 
 
 def _titles_of(text: str, ranges: Sequence[tuple[int, int]]) -> tuple[list[str], list[int]]:
-    """For each passage its title or speaker, and the first passage of its paragraph."""
+    """For each passage, its title or speaker, and the first passage of its paragraph."""
     titles: list[str] = []
     blocks: list[int] = []
     if len(ranges) == 1:
@@ -261,7 +261,7 @@ def _titles_of(text: str, ranges: Sequence[tuple[int, int]]) -> tuple[list[str],
 
 
 def _speakers_of(text: str, ranges: Sequence[tuple[int, int]], starts: Sequence[int]) -> tuple[list[str], list[int]]:
-    """For each passage who speaks, and the first passage of the turn."""
+    """For each passage, its speaker, and the first passage of the turn."""
     turn = np.searchsorted(starts, [start for start, _ in ranges], "right")
     first = np.searchsorted(turn, turn)
     speakers = {at: _speaker(text, ranges[at][0]) for at in set(first.tolist())}
@@ -275,10 +275,10 @@ def _speaker(text: str, at: int) -> str:
 
 
 def _terms(folded: Sequence[str], counts: Ints, titles: _Titles) -> tuple[tuple[str, ...], Field, Field]:
-    """The messages' languages, and the terms of their folded passages, and of the titles.
+    """The languages of messages, and the terms of their folded passages and titles.
 
     Args:
-        counts: passages of each message.
+        counts: number of passages of each message.
     """
     texts = [*folded, *titles.texts]
     said, lengths = words.words_of_all(texts)
@@ -300,15 +300,17 @@ def _terms(folded: Sequence[str], counts: Ints, titles: _Titles) -> tuple[tuple[
 
 
 def _languages(distinct: Sequence[str], numbers: Ints, borders: Ints) -> list[str]:
-    """The language of each message, of which only function words are asked."""
+    """The language of each message, determined by its function words."""
     telling = np.flatnonzero(np.array([words.is_function_word(word) for word in distinct], bool)[numbers])
     heard = [distinct[i] for i in numbers[telling].tolist()]
     return [words.language(heard[a:b]) for a, b in pairwise(telling.searchsorted(borders).tolist())]
 
 
 def _term_table(number: Mapping[str, int], present: Ints, language: str) -> Ints:
-    """The term of each word that is present by its number, -1 for what does not tell what a text is about; all words of a
-    language are stemmed at once."""
+    """The term of each word that occurs, by the word's number; -1 for words without meaning of their own.
+
+    All words of a language are stemmed in one call.
+    """
     distinct = list(number)
     occurring = [distinct[i] for i in np.flatnonzero(np.bincount(present, minlength=len(distinct))).tolist()]
     terms = words.stem_table(words.content(occurring, language), language)
@@ -318,7 +320,7 @@ def _term_table(number: Mapping[str, int], present: Ints, language: str) -> Ints
 
 
 def _with_pairs(field: Field, folded: Sequence[str]) -> Field:
-    """A field with the terms of scripts without spaces behind the words of each text."""
+    """A field with the terms of scripts without spaces added after the words of each text."""
     dense = [i for i, text in enumerate(folded) if words.has_pairs(text)]
     if not dense:
         return field

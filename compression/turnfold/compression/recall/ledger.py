@@ -28,16 +28,15 @@ from turnfold.compression.text.dialogue.short_exchanges import is_short, short_e
 from turnfold.compression.text.dialogue.turns import several_speak
 from turnfold.compression.text.quotes import Quotable
 
-_BEHIND: Final = 0.5  # share of the best worth from which on a passage clearly bears on the question
-_MINORITY: Final = 0.25  # of all that is said, at most
-_STEP: Final = 1e-6  # by which the newer is worth more
+_BEHIND: Final = 0.5  # share of the best worth from which a passage clearly bears on the question
+_MINORITY: Final = 0.25  # of all text, at most
+_STEP: Final = 1e-6  # how much more the newer one is worth
 
 
 def with_ledger(
     ranking: RankedQuotes, index: PassageIndex, sources: Sequence[Quotable], room: int, memo: Memo, *, first: bool
 ) -> RankedQuotes:
-    """A ranking with the passages of short exchanges, the first and then the newest first, if there is room for
-    all of them.
+    """A ranking with the passages of short exchanges, the first exchange and then the newest first, if all of them fit.
 
     Args:
         first: whether they come before all others.
@@ -49,14 +48,16 @@ def with_ledger(
     best = float(worth.max()) if float(worth.max()) > 0 else 1.0
     least = best if first else _BEHIND * best
     steps = np.arange(1, len(ledger) + 1)
-    steps[index.source_of[ledger] == 0] += len(ledger)  # what opens a chat says what all of it is about
+    steps[index.source_of[ledger] == 0] += len(ledger)  # the opening of a chat says what all of it is about
     worth[ledger] = np.maximum(worth[ledger], least * (1.0 + _STEP * steps))
     return ranking._replace(numbers=np.union1d(ranking.numbers, ledger), worth=worth)
 
 
 def fitting_ledger(index: PassageIndex, sources: Sequence[Quotable], room: int, memo: Memo) -> Ints:
-    """The passages of short exchanges, in order, if there is room for all of them; else those of the shortest ones, without the
-    answers, if there is room for these; else none."""
+    """The passages of short exchanges, in order, if all of them fit.
+
+    Otherwise those of the steps that users have kept, without the answers, if these fit; otherwise none.
+    """
     if index.named.any():
         return np.zeros(0, np.int64)
     kinds: tuple[Ints, ...] = index.derived("ledger", lambda: _passages(index, sources, memo))
@@ -65,8 +66,7 @@ def fitting_ledger(index: PassageIndex, sources: Sequence[Quotable], room: int, 
 
 
 def release_ledger(tokens: QuoteTokens, index: PassageIndex, sources: Sequence[Quotable], room: int, memo: Memo) -> None:
-    """Let those of the passages be quoted that the request holds elsewhere, where one before them is quoted: the order of the
-    steps counts."""
+    """Let passages be quoted that the request holds elsewhere, if an earlier one is quoted: the order of the steps matters."""
     ledger = fitting_ledger(index, sources, room, memo).tolist()
     quoted = next((at for at, number in enumerate(ledger) if not tokens.is_held(number)), len(ledger))
     for number in ledger[quoted:]:
@@ -74,8 +74,10 @@ def release_ledger(tokens: QuoteTokens, index: PassageIndex, sources: Sequence[Q
 
 
 def _passages(index: PassageIndex, sources: Sequence[Quotable], memo: Memo) -> tuple[Ints, ...]:
-    """The passages of short exchanges, in order, without nods and echoes, and those of what users have kept; none where most of
-    what is said stands in them, or most messages name who speaks."""
+    """The passages of short exchanges, without nods and echoes, and those of the steps that users have kept; both in order.
+
+    Empty if several speakers are named. Either list is left out if it makes up most of the conversation.
+    """
     if several_speak(sources, memo):
         return ()
     steps = [step for step in kept_steps(sources, memo) if is_short(sources[step.answer])]

@@ -34,11 +34,11 @@ _IDENTIFIER: Final = re.compile(r"(?=.*\d)[\w./:@#-]{4,}|.*[^\W_]_[^\W_].*|.+@.+
 
 
 def linked(index: PassageIndex, sources: Sequence[Quotable], worth: Floats, known: set[int], tuning: Tuning) -> Floats:
-    """What each passage is worth by the identifiers that it shares with the best ones, or with one that these lead to.
+    """The worth of each passage by identifiers that it shares with the best ones, or with passages that these lead to.
 
     Args:
-        worth: by the question's own words; what leads on passes it on.
-        known: terms of the question, which say nothing new.
+        worth: by the question's own words; a passage passes its worth on to those that it leads to.
+        known: terms of the question, which lead to nothing new.
     """
     total, seen = np.zeros(len(worth)), set(known)
     best = best_places(worth, tuning.hop_passages)
@@ -63,21 +63,21 @@ def linked(index: PassageIndex, sources: Sequence[Quotable], worth: Floats, know
 
 
 def names_one_thing(word: str) -> bool:
-    """Whether a folded word is an identifier, and no figure that may be of anything."""
+    """Whether a folded word is an identifier, rather than a figure that may count anything."""
     return not word.isalpha() and _IDENTIFIER.fullmatch(word) is not None and _PLAIN_FIGURE.fullmatch(word) is None
 
 
 def _leads(text: str) -> dict[int, str]:
-    """The terms of what leads on from a text; each with how it must be written where it leads to, "" for in any way."""
+    """The terms that lead from a text to others, each with the exact form required there; "" if any form will do."""
     folded = words.fold(text)
     found = [word for word in dict.fromkeys(words.words(folded)) if names_one_thing(word)] if _HINT.search(folded) else []
-    parts = {part for word in found for part in words.words(word)[1:]}  # those of D-0009 and of Y-0009 are alike by chance
+    parts = {part for word in found for part in words.words(word)[1:]}  # D-0009 and Y-0009 share a part by chance
     names = {words.term(words.fold(name)): name for name in _CAPITALS.findall(text)}
     return names | {words.term(word): "" for word in found if word not in parts}
 
 
 def _in_form(index: PassageIndex, sources: Sequence[Quotable], hits: Hits, forms: Sequence[str]) -> npt.NDArray[np.bool_]:
-    """Which of the hits are written in the forms of their terms: what is a name in capitals here may be a word there."""
+    """Which of the hits have the required form: a name in capitals may be an ordinary word elsewhere."""
     places = zip(hits.term.tolist(), hits.passage.tolist(), strict=True)
     return np.array([forms[term] in _text(index, sources, place) for term, place in places], np.bool_)
 
@@ -88,7 +88,7 @@ def _text(index: PassageIndex, sources: Sequence[Quotable], place: int) -> str:
 
 
 def _rare(index: PassageIndex, found: dict[int, float], tuning: Tuning) -> list[int]:
-    """Those of the terms that other passages hold too, but few."""
+    """The terms that occur in other passages too, but in few."""
     having = index.words.having(np.array(list(found), np.uint32)).tolist() if found else []
     return [term for term, number in zip(found, having, strict=True) if 1 < number <= tuning.link_passages]
 
@@ -97,16 +97,16 @@ def _rare(index: PassageIndex, found: dict[int, float], tuning: Tuning) -> list[
 
 _CAPITAL: Final = r"[^\W\d_a-z][^\W\d_]{1,30}"
 _FULL_NAME: Final = re.compile(rf"\b{_CAPITAL}(?:[ -](?:(?:of|the|de|van|von|la|le|di|and) )?{_CAPITAL}){{1,4}}")
-_MOST: Final = 24  # names of a passage
-_FEW: Final = 8  # passages that name somebody whose name leads on
+_MOST: Final = 24  # names in a passage
+_FEW: Final = 8  # passages with a name, beyond which it leads nowhere
 
 
 def named_in_full(index: PassageIndex, sources: Sequence[Quotable], worth: Floats, known: set[int], tuning: Tuning) -> Floats:
-    """What each passage of a document is worth by the full names that it shares with the best ones.
+    """The worth of each passage of a document by the full names that it shares with the best ones.
 
     Args:
-        worth: by the question's own words; the fewer passages share a name, the more of it is passed on.
-        known: terms of the question, which say nothing new.
+        worth: by the question's own words; the fewer passages share a name, the more worth it passes on.
+        known: terms of the question, which lead to nothing new.
     """
     total = np.zeros(len(worth))
     if index.spoken.all():
@@ -122,21 +122,21 @@ def named_in_full(index: PassageIndex, sources: Sequence[Quotable], worth: Float
 
 
 class _LedTo(NamedTuple):
-    """The terms of each word of a full name, and the other passages that it stands in."""
+    """The terms of each word of a full name, and the other passages with that name."""
 
     groups: tuple[tuple[int, ...], ...]
     others: list[int]
 
 
 def _led_to(index: PassageIndex, sources: Sequence[Quotable], place: int) -> tuple[_LedTo, ...]:
-    """Where the full names in a passage lead, if that is to few others."""
+    """The full names in a passage that occur in few other passages."""
     names = dict.fromkeys(words.fold(name) for name in _FULL_NAME.findall(_text(index, sources, place)))
     found = (_naming(index, sources, name, place) for name in islice(names, _MOST))
     return tuple([one for one in found if 0 < len(one.others) <= _FEW])
 
 
 def _naming(index: PassageIndex, sources: Sequence[Quotable], name: str, place: int) -> _LedTo:
-    """The passages other than one that a folded name stands in."""
+    """The other passages that contain a folded name."""
     said = [word for word in words.words(name) if not words.is_function_word(word)]
     by_language = [words.stem_table(said, language) for language in index.languages]
     groups = tuple([tuple(sorted({terms[word] for terms in by_language})) for word in dict.fromkeys(said)])

@@ -32,32 +32,32 @@ from turnfold.compression.text.quotes import Quotable, Quote, Source
 from turnfold.compression.text.sentences import rough_sentences
 from turnfold.compression.text.spans import QUESTION_MARKS
 
-_BEST: Final = 2  # passages whose things are looked for
+_BEST: Final = 2  # passages whose subjects are looked up
 _LOOKED_AT: Final = 16
 _MOST: Final = 2  # messages for each
-_FEW: Final = 4  # passages that have a word which names a thing
-_SOON: Final = 3  # messages of the user in which somebody goes on about a thing without naming it
-_BRIEF: Final = 40  # words of what is told there
+_FEW: Final = 4  # passages with a word, beyond which it is no name
+_SOON: Final = 3  # messages of the user within which somebody may refer to a thing without naming it
+_BRIEF: Final = 40  # words of such a message
 _PRONOUNS: Final = requests.POINTERS - requests.ARTICLES
-_NEAR: Final = 12  # words between it and those of the question
-#: Whether it is behind what is folded, and the number of a passage, or of a message there.
+_NEAR: Final = 12  # words between a name and the words of the question
+#: Whether the place is after the folded messages, and the number of a passage, or of a message there.
 _Place = tuple[bool, int]
 
 
 class ToldBehind(NamedTuple):
-    """What a user tells in a message behind what is folded: the message's number, and its terms."""
+    """A user's statement in a message after the folded ones: the message's number and its terms."""
 
     number: int
     terms: frozenset[int]
 
 
 class Later(NamedTuple):
-    """What names a thing again.
+    """A later message about a thing.
 
     Attributes:
-        older: the quote that tells of the thing.
-        is_behind: whether the newer one stands behind what is folded.
-        number: of its passage, or of its message there.
+        older: the quote about the thing.
+        is_behind: whether the newer one comes after the folded messages.
+        number: of the newer passage, or of its message if `is_behind`.
     """
 
     older: Quote
@@ -66,7 +66,7 @@ class Later(NamedTuple):
 
 
 def told_behind(behind: Sequence[Quotable], memo: Memo) -> list[ToldBehind]:
-    """What users tell behind what is folded, in messages of one passage."""
+    """Users' statements after the folded messages, in messages of one passage."""
 
     def terms_of(one: Quotable) -> frozenset[int] | None:
         return _told_terms(one, memo) if one.role == "user" and estimate(one.text) <= WHOLE else None
@@ -76,7 +76,7 @@ def told_behind(behind: Sequence[Quotable], memo: Memo) -> list[ToldBehind]:
 
 
 def _told_terms(message: Quotable, memo: Memo) -> frozenset[int]:
-    """The terms of what a message tells beside what it asks."""
+    """The terms of what a message states, without what it asks."""
     told = _told(message.text)
     if told == message.text:
         return message_terms(message, memo)
@@ -84,7 +84,7 @@ def _told_terms(message: Quotable, memo: Memo) -> frozenset[int]:
 
 
 def _told(text: str) -> str:
-    """What a text tells beside what it asks at its end."""
+    """The text without the question at its end."""
     if not text.rstrip().endswith(QUESTION_MARKS):
         return text
     said = (text[start:end].strip() for start, end in rough_sentences(text))
@@ -99,7 +99,7 @@ def named_again(
     ranking: RankedQuotes,
     memo: Memo,
 ) -> Iterator[Later]:
-    """Messages of users that name again what the best passages of theirs tell of, folded ones or those `behind` them."""
+    """Messages of users, folded or `behind`, that name the subjects of their best passages again."""
     best = [(number, index.said.of(number).tolist()) for number in _best(index, sources, ranking, memo)]
     for terms in asked:
         known = {term for group in terms.groups for term in group}
@@ -110,15 +110,17 @@ def named_again(
 
 
 def going_on(index: PassageIndex, sources: Sequence[Quotable], ranking: RankedQuotes, memo: Memo) -> Iterator[Later]:
-    """Messages in which users go on about what the best passage of theirs tells of, without naming it."""
+    """Messages in which users continue about the subject of their best passage without naming it."""
     for number in _best(index, sources, ranking, memo)[:1]:
         for passage in _unnamed(index.quotes[number].source, index, sources):
             yield Later(index.quotes[number], False, passage)
 
 
 def _unnamed(since: int, index: PassageIndex, sources: Sequence[Quotable]) -> Iterator[int]:
-    """The passages of the next messages in which users speak of somebody or something without naming it: "they gave me ten
-    percent, so I went for it"."""
+    """The passages of users' next messages that refer to somebody or something without a name.
+
+    Example: "they gave me ten percent, so I went for it".
+    """
     users = (n for n in range(since + 1, len(sources)) if sources[n].role == "user")
     for n in islice(users, _SOON):
         first, end = index.source_of.searchsorted([n, n + 1]).tolist()
@@ -132,7 +134,7 @@ def _points(told: str) -> bool:
 
 
 class _Thing(NamedTuple):
-    """What a term names that only a few passages have: how many folded ones do, and the numbers of the others."""
+    """A term that only a few passages have: the number of folded ones, and the numbers of the messages after them."""
 
     term: int
     folded: int
@@ -140,7 +142,7 @@ class _Thing(NamedTuple):
 
 
 def _things(said: Sequence[int], known: AbstractSet[int], index: PassageIndex, behind: Sequence[ToldBehind]) -> list[_Thing]:
-    """What is named near known terms in a passage, and somewhere else too."""
+    """Rare terms near known terms in a passage that occur somewhere else too."""
     places = [place for place, term in enumerate(said) if term in known]
     near = sorted({term for place in places for term in said[max(0, place - _NEAR) : place + _NEAR + 1]})
     if not near:
@@ -154,7 +156,7 @@ def _things(said: Sequence[int], known: AbstractSet[int], index: PassageIndex, b
 def _newest(
     things: Sequence[_Thing], index: PassageIndex, sources: Sequence[Quotable], memo: Memo, *, since: int
 ) -> list[_Place]:
-    """Of the newest places that name each thing those that name most."""
+    """The newest place for each thing; of these, the ones that name the most."""
     if not things:
         return []
     weights = rarity(np.array([one.folded + len(one.behind) for one in things]), len(index.quotes)).tolist()
@@ -169,7 +171,7 @@ def _newest(
 
 
 def _best(index: PassageIndex, sources: Sequence[Quotable], ranking: RankedQuotes, memo: Memo) -> list[int]:
-    """The best passages in which users tell something."""
+    """The best passages in which users state something."""
     numbers = ranking.numbers[ranking.numbers < len(index.quotes)]
     worth = np.where(index.whole.take(numbers), ranking.worth.take(numbers), 0.0)
     best = [int(numbers[place]) for place in best_places(worth, _LOOKED_AT) if worth[place] > 0]
@@ -181,7 +183,7 @@ def _best(index: PassageIndex, sources: Sequence[Quotable], ranking: RankedQuote
 def _naming(
     things: Sequence[_Thing], index: PassageIndex, sources: Sequence[Quotable], memo: Memo, *, since: int
 ) -> Iterator[tuple[int, _Place]]:
-    """Each of some things, by number, with the passages in which users tell of it from message `since` on."""
+    """The number of each thing, with the passages of users' messages from `since` on that mention it."""
     numbers = [number for number, thing in enumerate(things) if thing.folded > 1]
     hits = index.words.find(wanted_terms([(things[number].term,) for number in numbers]))
     for number, passage in zip(hits.term.tolist(), hits.passage.tolist(), strict=True):

@@ -34,18 +34,18 @@ from turnfold.compression.text.ties.status import limiting_heading, limiting_set
 from turnfold.compression.text.writers import WrittenBy, written_by
 
 Range = tuple[int, int]
-#: Ranges of the message, by the number of a passage of it.
+#: Ranges of the message that a passage depends on, by the passage's number.
 Needs = dict[int, tuple[Range, ...]]
 
-#: Passages of a line that are read together, with so many in front of them and behind them.
+#: Passages of a line that are read together, with this many before and after them.
 _ANNOUNCING: Final = (":", "：", ":**", ":*", ":__")
 _CELL: Final = 4
 _BEFORE: Final = 2
 _BEHIND: Final = 3
-#: Kinds of statements that say something; of data any part may be quoted.
+#: Kinds of statements in prose; of data, any part may be quoted.
 _SPOKEN: Final = frozenset(("", "label", "heading"))
-_FARTHEST: Final = 1500  # characters from a line to the one that introduces it
-_LINES_SAID: Final = 12  # of one message of a chat
+_FARTHEST: Final = 1500  # characters between a line and the one that introduces it
+_LINES_SAID: Final = 12  # lines of one message of a chat
 _INTRODUCING: Final = (":", "：")
 _LONGEST_HEAD: Final = 80  # characters of the line above a list
 _STOPS: Final = frozenset(".!。！")
@@ -53,14 +53,14 @@ _LEADING: Final = (":\n", "：\n")
 
 
 class _Window(NamedTuple):
-    """Passages of a line, and those around them with which they are read."""
+    """Passages of a line, with the surrounding ones they are read with."""
 
     cell: range
     around: range
 
 
 class ChosenQuote(NamedTuple):
-    """A quote that was chosen, the tokens that it and its label take, and what it needs."""
+    """A chosen quote, its tokens with its label, and the ranges it depends on."""
 
     quote: Quote
     cost: int
@@ -68,11 +68,11 @@ class ChosenQuote(NamedTuple):
 
 
 def complete(chosen: Sequence[ChosenQuote], sources: Sequence[Quotable], room: int, count: Callable[[str], int]) -> list[Quote]:
-    """As many of the quotes as fit with all that they need, in the order of the conversation.
+    """As many quotes as fit together with everything they depend on, in the order of the conversation.
 
     Args:
-        chosen: the best first.
-        room: tokens that they and their labels may take.
+        chosen: the quotes, best first.
+        room: most tokens for the quotes with their labels.
     """
     taken: dict[int, tuple[list[Range], int]] = {}
     sizes: dict[str, int] = {}
@@ -93,7 +93,7 @@ def complete(chosen: Sequence[ChosenQuote], sources: Sequence[Quotable], room: i
 
 
 def _apart(text: str, ranges: Sequence[Range]) -> list[Range]:
-    """The ranges in order, those that overlap or have only white space between them made one."""
+    """The ranges in order; ranges that overlap or have only white space between them are merged."""
     found: list[Range] = []
     for start, end in sorted(ranges):
         if found and (start <= found[-1][1] or text[found[-1][1] : start].isspace()):
@@ -104,11 +104,11 @@ def _apart(text: str, ranges: Sequence[Range]) -> list[Range]:
 
 
 def needs(chosen: Ints, index: PassageIndex, sources: Sequence[Quotable]) -> Needs:
-    """What each of the passages needs, by number; those that need nothing are left out."""
+    """The ranges that each of the passages depends on, by number. Passages that depend on nothing are left out."""
     known: Needs = index.derived("needs", dict)
     parts = chosen[~index.whole[chosen]]
     if new := [number for number in parts.tolist() if number not in known]:
-        said: dict[int, set[Range]] = index.derived("said", dict)  # of all passages of a cell, though one was asked for
+        said: dict[int, set[Range]] = index.derived("said", dict)  # for all passages of a cell, even if only one was requested
         cells = [begin for begin in _cell_begins(np.array(new, np.int64), index) if begin not in said]
         windows = [_window(begin, index, sources) for begin in cells]
         said |= {begin: set() for begin in cells}
@@ -129,7 +129,7 @@ def needs(chosen: Ints, index: PassageIndex, sources: Sequence[Quotable]) -> Nee
 
 
 def _announced(number: int, text: str, index: PassageIndex) -> tuple[Range, ...]:
-    """What stands behind a passage that ends with a colon, which says nothing without it: "you could also try the following:"."""
+    """The text after a passage that ends with a colon and says nothing alone: "you could also try the following:"."""
     source, _, end = index.quotes[number]
     if number + 1 == len(index.quotes) or index.quotes[number + 1].source != source:
         return ()
@@ -137,14 +137,16 @@ def _announced(number: int, text: str, index: PassageIndex) -> tuple[Range, ...]
 
 
 def _cell_begins(numbers: Ints, index: PassageIndex) -> list[int]:
-    """The first passages of the cells that the lines of passages are cut into."""
+    """The first passages of the cells into which the passages' lines are divided."""
     begins: list[int] = distinct(numbers - (numbers - index.blocks[numbers]) % _CELL).tolist()
     return begins
 
 
 def _window(begin: int, index: PassageIndex, sources: Sequence[Quotable]) -> _Window:
-    """What is read for the cell of a line that begins with a passage; of a paragraph that is written a sentence a line, with the
-    next lines."""
+    """The passages to read for the cell that begins with a passage.
+
+    If a paragraph has one sentence a line, the next lines are included.
+    """
     line = int(index.blocks[begin])
     most = begin + _CELL + _BEHIND
     stop = begin + int(index.blocks[begin:most].searchsorted(line, "right"))
@@ -158,7 +160,9 @@ def _window(begin: int, index: PassageIndex, sources: Sequence[Quotable]) -> _Wi
 
 
 def _is_followed(quote: Quote, after: Quote, text: str) -> bool:
-    """Whether a passage ends its sentence, and the next one stands in the line below, or behind it; in a chat a line ends one."""
+    """Whether a passage ends its sentence and the next one follows on the same or the next line; in a chat, a line ends a
+    sentence.
+    """
     if quote.source != after.source:
         return False
     said = text[quote.start : after.start]
@@ -168,7 +172,7 @@ def _is_followed(quote: Quote, after: Quote, text: str) -> bool:
 
 
 def _read(windows: Sequence[_Window], index: PassageIndex, sources: Sequence[Quotable]) -> dict[int, set[Range]]:
-    """What the passages of each cell say and need, by what the window says."""
+    """For each passage, the ranges of its statements and of those they depend on, found by reading the windows."""
     quotes = index.quotes
     begins = [quotes[around[0]] for _, around in windows]
     ends = [quotes[around[-1]].end for _, around in windows]
@@ -189,14 +193,14 @@ def _read(windows: Sequence[_Window], index: PassageIndex, sources: Sequence[Quo
 
 
 def _trimmed(text: str, begin: int, span: Span) -> Range:
-    """The range of a statement of a part of a message that begins there, without the white space around it."""
+    """The range of a statement in a part of a message that begins at `begin`, without surrounding white space."""
     said = text[span.start : span.end]
     start = begin + span.start + len(said) - len(said.lstrip())
     return start, max(start, begin + span.start + len(said.rstrip()))
 
 
 def _speaker(at: int, text: str) -> list[Range]:
-    """The line above a part of a message of several lines that says who wrote it and when; no farther than a few lines."""
+    """The line that says who wrote a part of a multi-line message and when, if it is a few lines above at most."""
     end = text.rfind("\n", 0, at) + 1
     if end < at or SPEAKER.match(text, at) or TIMED.match(text, at):
         return []
@@ -212,7 +216,7 @@ def _speaker(at: int, text: str) -> list[Range]:
 
 
 def _shown(source: int, sources: Sequence[Quotable], index: PassageIndex) -> str:
-    """The text of a message as its passages were cut: with the line breaks that are escaped in it."""
+    """A message's text as it was divided into passages: with its escaped line breaks turned into line breaks."""
     text = sources[source].text
     if "\\n" not in text:
         return text
@@ -223,7 +227,7 @@ def _shown(source: int, sources: Sequence[Quotable], index: PassageIndex) -> str
 
 
 def _writer(at: int, source: int, text: str, index: PassageIndex) -> list[Range]:
-    """The lines above or below a part of a message that say who wrote it there."""
+    """The lines above or below a part of a message that name its author."""
     known: dict[int, WrittenBy] = index.derived("writers", dict)
     if source not in known:
         known[source] = written_by(text)
@@ -232,7 +236,7 @@ def _writer(at: int, source: int, text: str, index: PassageIndex) -> list[Range]
 
 
 def _status(at: int, source: int, text: str, index: PassageIndex) -> Iterator[Range]:
-    """The lines at the top of a message that say how all of it is to be read."""
+    """The lines at the top of a message that say how to read all of it."""
     known: dict[int, list[Range]] = index.derived("status", dict)
     if source not in known:
         known[source] = page_status(text)
@@ -240,7 +244,7 @@ def _status(at: int, source: int, text: str, index: PassageIndex) -> Iterator[Ra
 
 
 def _file_line(at: int, source: int, sources: Sequence[Quotable], index: PassageIndex) -> Iterator[Range]:
-    """The line that names the file in which a passage stands, in a message that holds several."""
+    """The line that names the file of a passage, in a message with several files."""
     known: dict[int, list[FilePart]] = index.derived("files", dict)
     if source not in known:
         known[source] = file_parts(sources[source].text) if sources[source].role in ("user", "assistant") else []
@@ -249,7 +253,7 @@ def _file_line(at: int, source: int, sources: Sequence[Quotable], index: Passage
 
 
 def _columns(start: int, end: int, source: int, text: str, index: PassageIndex) -> Iterator[Range]:
-    """All parts of the sentences of which a passage of columns side by side holds some."""
+    """All parts of the sentences that a passage of side-by-side columns contains in part."""
     for parts in _sentences_in_columns(source, text, index):
         if len(parts) > 1 and any(at < end and start < stop for at, stop in parts):
             yield from parts
@@ -263,7 +267,7 @@ def _sentences_in_columns(source: int, text: str, index: PassageIndex) -> list[t
 
 
 def _around(at: int, source: int, text: str, index: PassageIndex) -> list[Range]:
-    """The lines that open the blocks of settings, elements and requests that a line stands in, the outermost first."""
+    """The opening lines of the blocks of settings, elements and requests around a line, outermost first."""
     known: dict[int, dict[int, tuple[Range, ...]]] = index.derived("around", dict)
     if source not in known:
         known[source] = openings(text)
@@ -271,7 +275,7 @@ def _around(at: int, source: int, text: str, index: PassageIndex) -> list[Range]
 
 
 def _governing(start: int, end: int, source: int, text: str, index: PassageIndex) -> Iterator[Range]:
-    """The lines by which those of a passage are to be read, on a page that is no running text."""
+    """The lines that say how to read those of a passage, on a page that is not running prose."""
     known: dict[int, Governing] = index.derived("governing", dict)
     if source not in known:
         known[source] = Governing("" if _sentences_in_columns(source, text, index) else text)
@@ -279,7 +283,7 @@ def _governing(start: int, end: int, source: int, text: str, index: PassageIndex
 
 
 def _head(at: int, text: str) -> list[Range]:
-    """The line with a colon that introduces a line further down its paragraph, or the paragraph; the line above a list."""
+    """The line with a colon that introduces the paragraph or a line further down in it; or the line above a list."""
     least = max(0, at - _FARTHEST)
     paragraph = max(least, text.rfind("\n\n", least, at) + 1)
     end = max(text.rfind(sign, paragraph, at) for sign in _LEADING) + 1
@@ -289,11 +293,11 @@ def _head(at: int, text: str) -> list[Range]:
             return _list_head(at, text) if ITEM.match(text, text.rfind("\n", least, at) + 1) else []
         end = least + len(above)
     start = text.rfind("\n", least, end) + 1
-    return [(start, end)] if " " in text[start:end].strip() else []  # one word is the name of a value
+    return [(start, end)] if " " in text[start:end].strip() else []  # a single word is the name of a value
 
 
 def _list_head(at: int, text: str) -> list[Range]:
-    """The line without a colon above the list in which a line is an item: "Fixed", "Not in this release"."""
+    """The line without a colon above the list that an item belongs to: "Fixed", "Not in this release"."""
     least = max(0, at - _FARTHEST)
     end = text.rfind("\n", least, at) + 1
     while end > least:

@@ -26,23 +26,23 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class PassageIndex:
-    """All passages of the sources in order; one entry a passage where nothing else is said.
+    """All passages of the sources in order. Arrays have one entry for each passage unless stated otherwise.
 
     Attributes:
-        sources: what it was made of.
-        keys: those of the sources.
+        sources: the indexed sources.
+        keys: the sources' keys.
         quotes: the passages themselves.
-        languages: those that occur, sorted.
-        words, grams, heads: where the terms of :class:`leaves.Leaves` occur.
+        languages: the languages that occur, sorted.
+        words, grams, heads: postings of the terms in :class:`leaves.Leaves`.
         said: the terms of `words` in order.
-        stamps: where terms of the header in force occur, by source.
-        speakers: where terms of the name beside a text occur, by source.
-        stamp: the header in force behind the last source.
+        stamps: postings of the terms of the header in force, by source.
+        speakers: postings of the terms of the name beside a text, by source.
+        stamp: the header in force after the last source.
         stamped: whether a source has a header of its own, by source.
-        blocks: number of the passage with which the paragraph begins.
+        blocks: number of the paragraph's first passage.
         source_of: number of the source.
-        whole: whether the passage is a message of its own.
-        spoken: whether it is that, or of a turn of a conversation that stands in one message.
+        whole: whether the passage is a whole message.
+        spoken: whether it is a whole message, or belongs to a turn of a conversation within one message.
     """
 
     sources: tuple[Quotable, ...]
@@ -66,57 +66,59 @@ class PassageIndex:
     _derived: dict[Hashable, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def derived(self, key: Hashable, make: Callable[[], T]) -> T:
-        """What somebody derives from it, made once."""
+        """A value derived from the index, computed once."""
         if key not in self._derived:
             self._derived[key] = make()
         return cast(T, self._derived[key])
 
     @cached_property
     def is_talk(self) -> bool:
-        """Whether the sources are nothing but talk."""
+        """Whether all sources are talk."""
         return all(source.role in ("user", "assistant") for source in self.sources)
 
     @cached_property
     def days(self) -> Ints:
-        """How many headers begin another day, or another sitting, up to each source. Where headers stand in front of most
-        messages, as in an exported chat, none begins anything."""
+        """For each source, the number of headers up to it that begin another day or session.
+
+        If most messages have a header, as in an exported chat, no header counts.
+        """
         stamped = self.stamped.astype(np.int64)
         return np.cumsum(stamped if 4 * stamped.sum() <= len(stamped) else np.zeros_like(stamped))
 
     @cached_property
     def block_lengths(self) -> Ints:
-        """Words of the paragraph that begins with each passage; 0 where none does."""
+        """Number of words of the paragraph that begins with each passage; 0 if none does."""
         return np.bincount(self.blocks, self.words.lengths, len(self.quotes)).astype(np.int64)
 
     @cached_property
     def is_chat(self) -> bool:
-        """Whether each passage is a paragraph of its own."""
+        """Whether each passage is a paragraph."""
         return bool((self.blocks == np.arange(len(self.blocks))).all())
 
     def block_norms(self, k1: float, b: float) -> Floats:
-        """As ``FieldIndex.norms``, of the words of paragraphs."""
+        """Like ``FieldIndex.norms``, for the words of paragraphs."""
         lengths = self.block_lengths
         return self.derived(("norms", k1, b), lambda: norms(lengths, mean_length(lengths), k1, b))
 
     @cached_property
     def turns(self) -> Ints:
-        """The number of the message, or of the turn in it where a conversation stands in one, of each passage."""
+        """For each passage, the number of its message, or of its turn if a message contains a conversation."""
         other = np.diff(self.source_of, prepend=-1) > 0
         return np.cumsum(other | (self.spoken & (np.diff(self.blocks, prepend=-1) > 0))) - 1
 
     @cached_property
     def names(self) -> frozenset[str]:
-        """The names beside the texts."""
+        """The names given beside the texts."""
         return frozenset(source.name for source in self.sources if source.name)
 
     @cached_property
     def named(self) -> npt.NDArray[np.bool_]:
-        """Whether a name beside the text tells who speaks, by source; a name that is the only one tells nothing."""
+        """Whether a name beside the text tells who speaks, by source; a name shared by all tells nothing."""
         return (self.speakers.lengths > 0) & (len(self.names) > 1)
 
     @cached_property
     def has_speakers(self) -> bool:
-        """Whether at least half of the messages say who speaks, at their beginning or beside their text."""
+        """Whether at least half of the messages name their speaker, at their beginning or beside their text."""
         begins = np.diff(self.turns, prepend=-1) > 0
         telling = self.named.take(self.source_of) | (self.spoken & (self.heads.lengths > 0))
         return 2 * int(np.count_nonzero(begins & telling)) >= max(4, int(np.count_nonzero(begins)))
@@ -128,9 +130,11 @@ class PassageIndex:
 
     @cached_property
     def median_turn(self) -> float:
-        """Estimated tokens of a message or turn: the median. Where one side's are far longer, as a model's answers beside a
-        person's questions, the median of these: that of both would fall on either side by chance. A few answers about a
-        transcript that was pasted are no side of it."""
+        """Median of the estimated tokens of a message or turn.
+
+        If one side's messages are far longer, as a model's answers often are, it is the median of that side: a median of both
+        would depend on chance. A few answers about a pasted transcript do not count as a side.
+        """
         sizes = np.bincount(self.turns, self.costs)
         firsts = np.flatnonzero(np.diff(self.turns, prepend=-1)).tolist()
         roles = np.array([self.sources[self.quotes[first].source].role for first in firsts])
@@ -141,23 +145,23 @@ class PassageIndex:
 
     @property
     def size(self) -> int:
-        """About how many bytes it takes: postings, terms, and what is kept of each passage, quoted lines included."""
+        """Approximate size in bytes: postings, terms, and the data kept for each passage, including quoted lines."""
         postings = sum(field.nbytes for field in (self.words, self.grams, self.heads, self.stamps, self.speakers))
         return 600 + postings + self.said.terms.nbytes + 760 * len(self.quotes) + 2 * int(self.characters.sum())
 
     @property
     def most_lines(self) -> int:
-        """How many lines with quotes are kept: a message of several passages may be quoted in many ways."""
+        """Most quoted lines to keep: a message of several passages may be quoted in many ways."""
         return len(self.quotes) + 1000
 
 
-_FAR_LONGER: Final = 2  # times
-_FEW_TURNS: Final = 10  # one in so many is no side of a conversation
-_KEPT: Final = 2  # indices of one conversation: under a budget its parts are tried in more than one way
+_FAR_LONGER: Final = 2  # factor
+_FEW_TURNS: Final = 10  # fewer than one in this many is not a side of a conversation
+_KEPT: Final = 2  # indices kept for one conversation: with a budget, its parts are tried in more than one way
 
 
 def build(sources: Sequence[Quotable], memo: Memo) -> PassageIndex:
-    """The index of the sources; those that an earlier index begins with cost next to nothing."""
+    """The index of the sources. If it extends an earlier index, only the new sources are read."""
     family = (b"recall.index", *[s.key for s in sources[:4]])
     kept: tuple[PassageIndex, ...] = memo.find(family) or ()
     found = next((index for index in kept if index.sources is sources), None)
@@ -175,8 +179,10 @@ def build(sources: Sequence[Quotable], memo: Memo) -> PassageIndex:
 
 
 def build_beyond(index: PassageIndex, behind: Sequence[Quotable], memo: Memo) -> PassageIndex:
-    """An index of what another one has and of what stands behind that. It is kept by itself: it must not take the place of what
-    the next question is asked of."""
+    """An index extended by the messages behind it.
+
+    Cached separately, so that it does not replace the index that the next question needs.
+    """
     family = (b"recall.index beyond", *index.keys[:4])
     keys = (*index.keys, *[one.key for one in behind])
     found: PassageIndex | None = memo.find(family)
@@ -187,7 +193,7 @@ def build_beyond(index: PassageIndex, behind: Sequence[Quotable], memo: Memo) ->
 
 
 def _stamps_in_force(last: Hashes, stamps: Sequence[Hashes]) -> list[Hashes]:
-    """The header in force in each source, after the last one of those before them."""
+    """The header in force in each source; `last` is in force before the first of them."""
     return [last := stamp if len(stamp) else last for stamp in stamps]
 
 
@@ -196,7 +202,7 @@ def _by_source(terms: Sequence[Hashes]) -> Field:
 
 
 def _join(sources: tuple[Quotable, ...], keys: tuple[bytes, ...], new: Leaves, known: PassageIndex | None) -> PassageIndex:
-    """The index of what is known and of what stands behind it."""
+    """An index extended by new sources."""
     known = known or _EMPTY
     before, passages = len(known.keys), len(known.quotes)
     firsts = np.cumsum(new.counts) - new.counts

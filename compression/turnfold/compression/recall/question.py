@@ -31,21 +31,21 @@ from turnfold.compression.text.sentences import rough_sentences
 from turnfold.compression.text.spans import QUESTION_MARKS
 
 _MOST_READ: Final = 2000  # characters from each end
-_MOST_WORDS: Final = 64  # of a question; beyond them a pasted text asks for everything and so for nothing
+_MOST_WORDS: Final = 64  # words of a question; a longer one is pasted text, which asks for everything and so for nothing
 _MOST_SIGNS: Final = 96
 _HIRAGANA: Final = re.compile(r"[\u3041-\u309f]+")
-_PLAIN: Final = 600  # characters of a message in which nothing was pasted
-_TOPIC: Final = 8  # words in front of a colon that may name a topic; more are a preamble
-_TELLING: Final = 2  # words of a question that say enough without what stands beside it
+_PLAIN: Final = 600  # characters of a message without pasted text
+_TOPIC: Final = 8  # words before a colon that may name a topic; more are a preamble
+_TELLING: Final = 2  # words of a question that needs no text beside it to be understood
 
 
 @dataclass(frozen=True, slots=True)
 class WantedWork:
-    """A work that is asked for as a whole, or that something is asked about.
+    """A work that is requested as a whole, or that a question is about.
 
     Attributes:
-        asked: which one.
-        is_whole: whether all of it is asked for.
+        asked: the work.
+        is_whole: whether all of it is requested.
     """
 
     asked: AskedWork
@@ -53,11 +53,11 @@ class WantedWork:
 
 
 class Loop(NamedTuple):
-    """What an agent did about its task.
+    """An agent's work on its task.
 
     Attributes:
-        first: number of the source with which that begins.
-        newest: what the request holds of it as it was.
+        first: number of the source with which it begins.
+        newest: its messages that the request holds unchanged.
     """
 
     first: int
@@ -66,19 +66,19 @@ class Loop(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked.
+    """A question, with the parts of the request that matter to it.
 
     Attributes:
-        text: the last user message's own text.
-        before: the exchange before it, oldest first; read where the text has no content of its own.
-        likeness: per source, how like the question its passages are (``options.Likeness``); () where nobody knows.
-        work: the work that it asks for as a whole, if it does.
-        behind: what the request holds as it was, between what is folded and the question.
-        held: sources that the request holds whole, as they were: nothing of them is quoted again, but what renews other quotes.
-        request: what an agent works on, where the text is only what a program wrote; "" for none.
-        standing: what holds rows and is in the request as it was, between folded messages: how many sources stand in front of it.
-        loop: where it is the task of an agent, which has worked on it since: what was folded of that, and what was not.
-        whole_room: tokens that quotes may take with what is asked for as a whole: a work, or all rows that an average goes into.
+        text: the text of the last user message.
+        before: the exchange before it, oldest first; used if the text has no content of its own.
+        likeness: for each source, the similarity of its passages to the question (``options.Likeness``); () if unknown.
+        work: the work that it requests as a whole, if any.
+        behind: the messages between the folded ones and the question, which the request holds unchanged.
+        held: sources that the request holds unchanged. They are only quoted again if they update other quotes.
+        request: an agent's task, if the text was written by a program; otherwise "".
+        standing: messages with rows that stay unchanged between folded ones, with the number of sources before them.
+        loop: the folded and unfolded work on the question, if it is an agent's task that is already in progress.
+        whole_room: most tokens for quotes that include something needed as a whole: a work, or all rows of an average.
     """
 
     text: str
@@ -98,13 +98,13 @@ class QuestionTerms:
     """A question as weighted terms.
 
     Attributes:
-        groups: equivalent terms: a word's stem in each language.
-        weights: of the groups.
+        groups: groups of equivalent terms: a word's stem in each language.
+        weights: the weight of each group.
         text: its words, for grams.
-        borrowed: whether it had no content of its own, so that the words are those of the exchange before.
-        beside_talk: whether its message says something else beside it.
-        kind_of: of the last groups, which are only of the kind that a word names, the numbers of these words.
-        things: words of it that name one thing which stands in the sources: an order's number.
+        borrowed: whether it has no content of its own, so that the words come from the previous exchange.
+        beside_talk: whether its message also says something else.
+        kind_of: for the last groups, which hold things of a kind that a word names: the numbers of these words.
+        things: its words that identify one thing in the sources, such as an order number.
     """
 
     groups: list[list[int]]
@@ -117,7 +117,7 @@ class QuestionTerms:
 
 
 def content_words(folded: str) -> list[str]:
-    """The words of a folded text that say something, in order."""
+    """The content words of a folded text, in order."""
     found = words.words(folded)
     return words.content(found, words.language(set(found)))
 
@@ -132,22 +132,28 @@ def _weighted_words(folded: str, tuning: Tuning) -> dict[str, float]:
 
 
 def _weighted_signs(folded: str, tuning: Tuning) -> dict[int, float]:
-    """The terms of a question in scripts without spaces. Endings and particles are written in hiragana, names seldom are."""
+    """The weighted terms of a question in scripts without spaces. Hiragana weighs less: it writes endings and particles, rarely
+    names.
+    """
     signs = dict.fromkeys(words.run_on_terms(folded).tolist(), 1.0)
     kana = frozenset(words.run_on_terms(" ".join(_HIRAGANA.findall(folded))).tolist())
     return {term: tuning.kana if term in kana else weight for term, weight in signs.items()} if kana else signs
 
 
 def _without_reporting(weights: dict[str, float], tuning: Tuning) -> dict[str, float]:
-    """The words of a question on what several people said, of which those weigh less that only tell that they spoke: these are
-    rare where people speak, and would weigh most."""
+    """The words of a question about what people said, with a lower weight for verbs such as "discussed".
+
+    These are rare in conversations and would otherwise weigh most.
+    """
     if requests.REPORTING.issuperset(weights):
         return weights
     return {word: weight * tuning.label if word in requests.REPORTING else weight for word, weight in weights.items()}
 
 
 def normal_text(question: Question) -> str:
-    """The question folded; of a pasted text the beginning and the end, where people ask; not what a program wrote."""
+    """The question, folded; the agent's task if a program wrote the text. Of long text, only both ends are read, where people
+    ask.
+    """
     return words.fold(_read(question.request or question.text))
 
 
@@ -156,10 +162,10 @@ def _read(text: str) -> str:
 
 
 class _AskedBeside(NamedTuple):
-    """A message's own question and what stands beside it, folded.
+    """A message's question and the rest of its text, folded.
 
     Attributes:
-        is_preamble: whether what stands beside it was typed with it, and not pasted or joined with it on the way.
+        is_preamble: whether the rest was typed with the question, rather than pasted or prepended by a program.
     """
 
     asking: str
@@ -168,16 +174,16 @@ class _AskedBeside(NamedTuple):
 
 
 def _parts(question: Question) -> _AskedBeside:
-    """What a question asks, and what stands beside it; what a program wrote asks what its agent works on."""
+    """A question and the rest of its text. For text written by a program, the question is the agent's task."""
     if not question.request:
         return _asking_lines(question.text)
     return _AskedBeside(words.fold(_read(question.request)), words.fold(_read(question.text)))
 
 
 def _asking_lines(text: str) -> _AskedBeside:
-    """The lines that ask, where the last ones do, or else the first; and the others.
+    """The lines that ask, at the end or else at the beginning; and the other lines.
 
-    What was pasted beside a question, or joined with it on the way, tells less of what it is about than its own words.
+    Text pasted or prepended to a question says less about its subject than its own words.
     """
     lines = [line for line in _read(text).splitlines() if line.strip()]
     last = len(lines) - sum(1 for _ in takewhile(_asks, reversed(lines)))
@@ -189,7 +195,10 @@ def _asking_lines(text: str) -> _AskedBeside:
 
 
 def _behind_preamble(text: str) -> _AskedBeside:
-    """The sentences of a short message that ask, behind a colon if a long preamble ends with it; and what else it says."""
+    """The sentences of a short message that ask, and the rest of it.
+
+    If a long preamble ends with a colon, only the text after it asks.
+    """
     said = [text[start:end].strip() for start, end in rough_sentences(text)]
     asking = [one for one in said if one.endswith(QUESTION_MARKS)]
     others = [one for one in said if one not in asking]
@@ -204,13 +213,16 @@ def _behind_preamble(text: str) -> _AskedBeside:
 
 
 def _asks(line: str) -> bool:
-    """Whether a line asks, and nobody is named who says so, as in a transcript."""
+    """Whether a line asks, without naming a speaker as transcripts do."""
     asks = line.rstrip().endswith(QUESTION_MARKS) or requests.asks_for_cover(words.fold(line))
     return asks and not SPEAKER_LABEL.match(line)
 
 
 def has_content(folded: str) -> bool:
-    """Whether a folded message says anything of its subject. So few words do not tell their language: any may be meant."""
+    """Whether a folded message has content words.
+
+    Function words of any language are ignored, since a short message does not reveal its language.
+    """
     left = requests.without_empty_phrases(folded)
     told = [
         w for w in content_words(left) if w not in requests.EMPTY and w not in requests.POINTERS and not words.is_function_word(w)
@@ -221,7 +233,7 @@ def has_content(folded: str) -> bool:
 def read_question(question: Question, index: PassageIndex, tuning: Tuning) -> QuestionTerms:
     """The question's terms in each of the languages that the sources are in.
 
-    Of an identifier that stands there whole, the parts are no terms: they would find all that merely look like it. Those of a
+    The parts of an identifier that occurs in the sources are no terms: they would match everything that looks similar. Those of a
     speaker's name are.
     """
     folded, beside, is_preamble = _parts(question)
@@ -257,7 +269,7 @@ def read_question(question: Question, index: PassageIndex, tuning: Tuning) -> Qu
 
 
 def _points(said: Sequence[str], index: PassageIndex) -> bool:
-    """Whether words point at something said before. What may be the article of a known thing does not: "den Kirschbaum"."""
+    """Whether words refer to something said before. A German article before a noun, as in "den Kirschbaum", does not."""
     pointing = [at for at, word in enumerate(said) if word in requests.POINTERS]
     named = [said[at + 1] for at in pointing if said[at] in requests.ARTICLES and said[at + 1 : at + 2]]
     named = [word for word in named if not words.is_function_word(word) and _stands(word, index)]
@@ -270,22 +282,25 @@ def _stands(word: str, index: PassageIndex) -> bool:
 
 
 def _things(exact: Iterable[str]) -> tuple[str, ...]:
-    """Those of the identifiers that name one thing; 7711 is not DOCKS-7711, of which it is a part."""
+    """The identifiers that name one thing. A part of another identifier does not: 7711 in DOCKS-7711."""
     named = [w for w in dict.fromkeys(exact) if names_one_thing(w)]
     parts = {part for w in named for part in words.words(w)[1:]}
     return tuple(w for w in named if w not in parts)
 
 
 def _kinds(kept: Sequence[str], groups: Sequence[Sequence[int]], index: PassageIndex) -> dict[int, list[int]]:
-    """The terms of what belongs to a kind of thing that a word names, by the word's number."""
+    """The terms of things of the kind that a word names, by the word's number."""
     own = frozenset(chain.from_iterable(groups))
     found = {n: sorted(kind_terms(word, index.languages) - own) for n, word in enumerate(kept)}
     return {n: terms for n, terms in found.items() if terms}
 
 
 def _groups(kept: Sequence[str], folded: str, index: PassageIndex) -> tuple[list[str], list[list[int]]]:
-    """The words that say something, each with its terms, and those of a time or a date that it is part of; of one that stands
-    nowhere those of what it may be meant for."""
+    """The content words with their terms.
+
+    They include the terms of a time or date that a word is part of. A word that occurs nowhere gets the terms of words it may be
+    a misspelling of.
+    """
     by_language = [words.stem_table(kept, name) for name in index.languages]
     found = {word: sorted({terms[word] for terms in by_language}) for word in kept}
     for written in times_and_dates(folded):
@@ -308,8 +323,10 @@ def _groups(kept: Sequence[str], folded: str, index: PassageIndex) -> tuple[list
 
 
 class _Lent(NamedTuple):
-    """Weights of words that are taken from other texts: of each, of the question's own, and the most that the former weigh
-    together, as a multiple of what the latter do; None: any."""
+    """Weights for words taken from other texts: of each, of the question's own words, and the limit for the former.
+
+    The limit is a multiple of the own words' total weight; None for no limit.
+    """
 
     each: float
     own: float
@@ -319,14 +336,14 @@ class _Lent(NamedTuple):
 def _with_lent(
     weights: dict[str, float], signs: dict[int, float], earlier: Sequence[str], lent: _Lent
 ) -> tuple[dict[str, float], dict[int, float]]:
-    """The words and signs of a question with those that it takes from other texts, the nearest first."""
+    """The weighted words and signs of a question, extended by those of other texts, the nearest first."""
     if not earlier:
         return weights, signs
     lent_words = [w for w in dict.fromkeys(chain.from_iterable(map(content_words, earlier))) if w not in weights]
     said_signs = dict.fromkeys(chain.from_iterable(words.run_on_terms(text).tolist() for text in earlier))
     lent_signs = [t for t in said_signs if t not in signs]
     each = lent.each
-    if lent.most is not None:  # a long answer before it has a hundred words, which must not drown its own
+    if lent.most is not None:  # a long answer has a hundred words, which must not outweigh the question's own
         each = min(each, lent.most * (sum(weights.values()) + len(signs)) / max(1, len(lent_words) + len(lent_signs)))
     return (
         {w: lent.own * weight for w, weight in weights.items()} | dict.fromkeys(lent_words, each),
@@ -334,12 +351,12 @@ def _with_lent(
     )
 
 
-# A capital within a sentence; in German any noun has one.
+# A capitalized word within a sentence; in German any noun is capitalized.
 _NAME: Final = re.compile(r"(?<=[^\s.!?:] )[^\W\d_a-z][\w’'-]+")
 
 
 def names_unknown(text: str, index: PassageIndex) -> bool:
-    """Whether a message names somebody or something that nothing before it names."""
+    """Whether a message names somebody or something that was not mentioned before."""
     if words.language(words.words(words.fold(text))) == "german":
         return False
     capital = [words.words(words.fold(name)) for name in _NAME.findall(text) if name[0].isupper()]
@@ -354,7 +371,7 @@ def _stands_whole(word: str, index: PassageIndex) -> bool:
 
 
 def _factor(word: str, tuning: Tuning, *, is_known: bool) -> float:
-    """What a word counts for being an identifier; one that stands nowhere is nothing to wait for."""
+    """The weight factor of a word: higher for identifiers, most of all for a known one that names one thing."""
     if is_known and names_one_thing(word):
         return tuning.exact
     return tuning.identifier if _is_identifier(word) else 1.0

@@ -27,22 +27,22 @@ from turnfold.compression.text.passages import estimate
 from turnfold.compression.text.quotes import Quotable, Quote
 from turnfold.compression.tokens import BORDER_COUNTER, ModelCounter, count_labelled, count_line
 
-_LEAST: Final = fence.FRAME + 2  # tokens in which a quote may fit
-_CHARACTERS: Final = 8  # of a token at most: what is longer does not fit
-#: What the same JSON may be written with or without.
+_LEAST: Final = fence.FRAME + 2  # fewest tokens for a quote
+_CHARACTERS: Final = 8  # most characters of a token: a text with more characters does not fit
+#: Characters in which two spellings of the same JSON may differ.
 _DRESS: Final = str.maketrans("", "", '" \t\r\n')
-_TELLING: Final = 12  # characters; fewer may stand anywhere
+_TELLING: Final = 12  # characters; a shorter text may occur anywhere by chance
 
 
 @dataclass(frozen=True, slots=True)
 class Quoted:
-    """Quotes as they stand in a request.
+    """Quotes as they appear in a request.
 
     Attributes:
         quotes: in the order of the conversation.
-        text: the fence with them, "" for none.
-        passages: by message.
-        counts: tokens of the text by each vocabulary of the counter.
+        text: the fence with the quotes; "" if there are none.
+        passages: the quotes grouped by message.
+        counts: tokens of the text for each vocabulary of the counter.
     """
 
     quotes: tuple[Quote, ...] = ()
@@ -57,13 +57,13 @@ class Quoted:
 
 
 class QuoteTokens:
-    """What quotes cost, and which the request holds already; what an earlier question asked is not found out again.
+    """The costs of quotes, and which of them the request already holds. Reuses what earlier questions computed.
 
     Args:
-        held: what the request holds.
-        more: quotes that are no passages.
-        replaced: whether a quote shows what no longer holds, so that nothing needs it.
-        cut: the source of a table of which it is to be said how many rows are quoted.
+        held: the text that the request holds.
+        more: quotes that are not passages.
+        replaced: tells whether a quote shows outdated text, which no other quote depends on.
+        cut: the source of a table for which to state the number of quoted rows.
     """
 
     def __init__(
@@ -78,16 +78,16 @@ class QuoteTokens:
         cut: int | None = None,
     ) -> None:
         self.sources, self.held, self.count, self._replaced, self._cut = sources, held.text, count, replaced, cut
-        self._bare: str | None = None  # what is held, without the dress of JSON
+        self._bare: str | None = None  # the held text without quotation marks and white space
         self._index, self._source_of = index, index.source_of
         self._characters, self._estimates = index.characters, index.costs
         self._known, self._is_held = known_quotes(index, count, sources, cut), answers_about(held, index)
-        self._of_passages, self._passages_held = self._known, self._is_held  # what the next question knows too
+        self._of_passages, self._passages_held = self._known, self._is_held  # shared with the next question
         self._passages, self._index_sources = len(index.quotes), len(index.sources)
         self._frames = index.derived("frames", lambda: fence.frames(index.sources).take(index.source_of))
-        self._own_lines: dict[LineKey, QuotedLine] = {}  # of what is no passage
+        self._own_lines: dict[LineKey, QuotedLine] = {}  # for quotes that are not passages
         self.usual = fence.FRAME + float(self._estimates.mean())
-        if more:  # their own numbers mean something else to the next question
+        if more:  # these numbers mean other quotes to the next question
             self._source_of = np.append(self._source_of, [quote.source for quote in more])
             self._characters = np.append(self._characters, [quote.end - quote.start for quote in more])
             self._known = continued(self._known, sources, more, self._known.lines, self._known.sizes)
@@ -101,12 +101,12 @@ class QuoteTokens:
         return text
 
     def texts(self, numbers: Ints) -> list[str]:
-        """The same of several."""
+        """The quoted texts of several numbers."""
         texts: list[str] = self._known.texts.take(numbers).tolist()
         return texts
 
     def is_held(self, number: int) -> bool:
-        """Whether the request holds the quoted text already, be it without the quotation marks and white space of JSON."""
+        """Whether the request already holds the quoted text, with or without JSON's quotation marks and white space."""
         found = int(self._is_held[number])
         if found < 0:
             found = self._is_held[number] = self._holds(self.text(number))
@@ -115,13 +115,13 @@ class QuoteTokens:
         return bool(found)
 
     def release(self, number: int) -> None:
-        """Let a quote be chosen although the request may hold it already."""
+        """Let a quote be chosen even if the request holds it."""
         if self._is_held[number]:
-            self._is_held = self._is_held.copy()  # the answers are those of other questions too
+            self._is_held = self._is_held.copy()  # copied, since other questions share it
             self._is_held[number] = 0
 
     def keep_apart(self, numbers: Ints) -> None:
-        """Let quotes be chosen although another has the same text, or the request may hold it: each of them counts."""
+        """Let quotes be chosen even if another has the same text or the request holds it: each of them counts."""
         if len(numbers):
             twins = self._known.twins.copy()
             twins[numbers] = numbers
@@ -141,7 +141,7 @@ class QuoteTokens:
         return bare in self._bare
 
     def cost(self, number: int) -> int:
-        """Tokens of a quote, and about those of its frame."""
+        """Tokens of a quote, plus an estimate for its frame."""
         found = int(self._known.tokens[number])
         if found < 0:
             found = self._known.tokens[number] = self._count_quote(number)
@@ -160,7 +160,7 @@ class QuoteTokens:
         return self.count(self.text(number))
 
     def _size_of(self, text: str) -> int:
-        """Tokens of a text that is no passage."""
+        """Tokens of a text that is not a passage."""
         known = self._known.sizes
         found = known.get(text)
         if found is None:
@@ -168,26 +168,27 @@ class QuoteTokens:
         return found
 
     def without_twins(self, numbers: Ints, chosen: Ints) -> Ints:
-        """Those of the numbers whose texts are none of those chosen."""
+        """The numbers whose texts differ from all chosen ones."""
         twins, is_taken = self._known.twins, np.zeros(len(self._known.twins), bool)
         is_taken[twins.take(chosen)] = True
         return numbers[~is_taken.take(twins.take(numbers))]
 
     def facts(self, numbers: Ints) -> Iterator[tuple[int, int, int, int]]:
-        """Each number with its characters, its tokens as far as they are known, and the first quote with the same text."""
+        """Each number with its characters, its tokens if known, and the first quote with the same text."""
         facts = (numbers, self._characters[numbers], self._known.tokens[numbers], self._known.twins[numbers])
         return zip(*[column.tolist() for column in facts], strict=True)
 
     # ------------------------------------------------------------ what fits
 
     def may_fit(self, numbers: Ints, room: int) -> Ints:
-        """Those that fit into so many tokens, as far as that is known."""
+        """The numbers that may fit into this many tokens, as far as is known."""
         small = self._characters[numbers] <= _CHARACTERS * room
         return numbers[small & (self._known.tokens[numbers] <= room - fence.FRAME)]
 
     def first_fitting(self, numbers: Ints, room: int, chosen: Ints) -> tuple[Ints, int, Ints]:
-        """The first of the numbers that fit one after another and are new to the request and to those chosen, with what they
-        cost; the others."""
+        """The first numbers that fit together and whose texts are new to the request and to the chosen ones; their cost; the
+        other numbers.
+        """
         held, tokens = self._is_held, self._known.tokens
         about = np.where(tokens[numbers] < 0, self._estimates[numbers], tokens[numbers])
         reach = int(np.cumsum(about + fence.FRAME).searchsorted(room, "right"))
@@ -210,10 +211,10 @@ class QuoteTokens:
     # ------------------------------------------------------------ as it stands in a request
 
     def _lines(self, ordered: Ints) -> list[QuotedLine]:
-        """What is quoted of each message."""
+        """The quoted line of each message."""
         begins = np.flatnonzero(np.diff(self._source_of.take(ordered), prepend=-1)).tolist()
         numbers = ordered.tolist()
-        keys: Sequence[int | tuple[int, ...]] = numbers  # of each message one, as in a chat
+        keys: Sequence[int | tuple[int, ...]] = numbers  # one for each message, as in a chat
         if len(begins) < len(numbers):
             runs = pairwise([*begins, len(numbers)])
             keys = [numbers[a] if b - a == 1 else tuple(numbers[a:b]) for a, b in runs]
@@ -224,7 +225,7 @@ class QuoteTokens:
         return [known.get(key) or own.get(key) or self._make_line(key) for key in keys]
 
     def _ordered(self, chosen: Ints) -> Ints:
-        """Numbers in the order of the conversation: that of passages is their own."""
+        """Numbers in the order of the conversation. The numbers of passages are in that order already."""
         if len(self._known.quotes) == self._passages:
             return np.sort(chosen)
         return np.array(sorted(chosen.tolist(), key=self._known.quotes.__getitem__), np.int64)
@@ -235,7 +236,7 @@ class QuoteTokens:
         source = self.sources[quotes[0].source]
         passage = fence.passage_of(
             source, quotes, str, counts_rows=quotes[0].source == self._cut
-        )  # each quote is escaped by itself
+        )  # each quote is escaped separately
         said = fence.escape(passage.text) if len(quotes) == 1 else fence.passage_of(source, quotes, fence.escape).text
         escaped = fence.Passage(passage.role, said)
         text = fence.line(escaped)
@@ -246,7 +247,7 @@ class QuoteTokens:
         if isinstance(key, int) and tokens is not None and len(tokens) == 1:
             for known in (self._known,) if own_only else (self._known, self._of_passages):
                 known.lone_lines[key], known.lone_passages[key] = text, passage
-                known.alone[key] = tokens[0]  # last: another thread looks at this first
+                known.alone[key] = tokens[0]  # set last: another thread checks this first
         return line
 
     def _line_tokens(self, key: LineKey, passage: fence.Passage, escaped: fence.Passage, text: str) -> tuple[int, ...] | None:
@@ -259,14 +260,14 @@ class QuoteTokens:
         return count_line(f"{text}\n", self.count)
 
     def rendered(self, chosen: Ints) -> int:
-        """Tokens of the fence with quotes; 0 without any."""
+        """Tokens of the fence with the quotes; 0 if there are none."""
         if not len(chosen):
             return 0
         found = self._lone_tokens(chosen)
         return max(self._sizes(self._lines(self._ordered(chosen)))) if found is None else found
 
     def _lone_tokens(self, chosen: Ints) -> int | None:
-        """The same where of each message one passage is quoted and the lines' tokens are known; else None."""
+        """Like `rendered`, if each message has one quoted passage and the lines' tokens are known; else None."""
         alone = self._known.alone
         if not isinstance(self.count, ModelCounter) or np.bincount(self._source_of.take(chosen)).max() > 1:
             return None
@@ -276,7 +277,9 @@ class QuoteTokens:
         return int(counts.sum()) + sum(map(sum, fence.own_lines(self.count))) if (counts >= 0).all() else None
 
     def _sizes(self, lines: Sequence[QuotedLine]) -> tuple[int, ...]:
-        """The same of lines by each vocabulary, counted as a whole only where they are no sum."""
+        """Tokens of the fence with these lines, for each vocabulary. Counted as a whole only if they are no sum of the lines'
+        tokens.
+        """
         if not isinstance(self.count, ModelCounter):
             return (self.count(fence.enclose([line.text for line in lines])),)
         counts = [line.tokens for line in lines]
@@ -285,7 +288,7 @@ class QuoteTokens:
         return tuple(map(sum, zip(*fence.own_lines(self.count), *counts, strict=True)))
 
     def needs(self, chosen: Ints) -> Needs:
-        """What those of the chosen quotes that are passages are not to be quoted without."""
+        """The ranges that the chosen passages depend on."""
         found = needs(chosen[chosen < self._passages], self._index, self.sources)
         if self._replaced is None:
             return found
@@ -293,15 +296,15 @@ class QuoteTokens:
         return {n: tuple(one for one in ranges if not replaced(Quote(int(source_of[n]), *one))) for n, ranges in found.items()}
 
     def render_completed(self, chosen: Ints, needed: Needs, room: int) -> Quoted:
-        """The quotes, the best first, with what they need, as far as they fit."""
+        """The quotes, best first, with the ranges they depend on, as far as they fit."""
         asked = [ChosenQuote(self._known.quotes[n], self.cost(n), needed.get(n, ())) for n in chosen.tolist()]
         quotes = tuple(complete(asked, self.sources, room, self._size_of))
-        numbers = {one.quote: n for one, n in zip(asked, chosen.tolist(), strict=True)}  # of a passage quoted as it is
+        numbers = {one.quote: n for one, n in zip(asked, chosen.tolist(), strict=True)}  # for passages quoted without change
         keys = [numbers.get(key[0], key) if len(key) == 1 else key for key in fence.by_message(quotes)]
         return self._quoted(quotes, self._lines_of(keys))
 
     def render(self, chosen: Ints) -> Quoted:
-        """The quotes as they stand in a request."""
+        """The quotes as they appear in a request."""
         if not len(chosen):
             return Quoted()
         known, ordered = self._known, self._ordered(chosen)
@@ -319,14 +322,14 @@ class QuoteTokens:
 
 
 def fit_quotes(ranking: RankedQuotes, budget: int, tokens: QuoteTokens) -> Quoted:
-    """As many of the quotes, the best first, as the rendered fence has room for, each with what it needs."""
+    """As many quotes, best first, as fit into the rendered fence, each with the ranges it depends on."""
     return render_quotes(choose_quotes(ranking, budget, tokens), budget, tokens)
 
 
 def choose_quotes(ranking: RankedQuotes, budget: int, tokens: QuoteTokens) -> Ints:
-    """The same, before it is known what they need.
+    """Like `fit_quotes`, before the ranges that quotes depend on are known.
 
-    A label costs two or three tokens, so what three for each leave over is given out once more.
+    A label costs two or three tokens. Three are reserved for each, and the remainder is distributed in a second pass.
     """
     chosen = _take(ranking, budget - fence.fence_tokens(tokens.count), NO_NUMBERS, tokens)
     left = budget - tokens.rendered(chosen)
@@ -339,7 +342,7 @@ def choose_quotes(ranking: RankedQuotes, budget: int, tokens: QuoteTokens) -> In
 
 
 def render_quotes(chosen: Ints, budget: int, tokens: QuoteTokens) -> Quoted:
-    """As many of the chosen quotes, the best first, as fit with what each needs."""
+    """As many of the chosen quotes, best first, as fit with the ranges that each depends on."""
     if needed := tokens.needs(chosen):
         return _complete(chosen, needed, budget, tokens)
     found = tokens.render(chosen)
@@ -350,7 +353,7 @@ def render_quotes(chosen: Ints, budget: int, tokens: QuoteTokens) -> Quoted:
 
 
 def _complete(chosen: Ints, needed: Needs, budget: int, tokens: QuoteTokens) -> Quoted:
-    """As many of the chosen quotes, the best first, as fit with what they need."""
+    """As many of the chosen quotes, best first, as fit with the given ranges that they depend on."""
     room = budget - fence.fence_tokens(tokens.count)
     while True:
         found = tokens.render_completed(chosen, needed, room)
@@ -359,17 +362,17 @@ def _complete(chosen: Ints, needed: Needs, budget: int, tokens: QuoteTokens) -> 
         room -= found.tokens - budget
 
 
-_SPARE: Final = 16  # quotes put in order beyond those that a room holds as a rule
+_SPARE: Final = 16  # quotes sorted beyond the number that usually fits
 
 
 def _take(ranking: RankedQuotes, room: int, before: Ints, tokens: QuoteTokens) -> Ints:
-    """The best of the quotes that are new to the request and to those chosen `before`, and fit, the best first."""
+    """The best quotes that fit and are new to the request and to those chosen `before`, best first."""
     chosen = NO_NUMBERS
     taken = b""
     left = ranking.numbers
     while room >= _LEAST and len(left := tokens.may_fit(left, room)):
         best, left = best_first(ranking.worth, left, _SPARE + int(room / tokens.usual))
-        if not len(before):  # as a rule nearly all that fits
+        if not len(before):  # usually nearly all that fit
             first, cost, best = tokens.first_fitting(best, room, chosen)
             chosen = np.append(chosen, first)
             room -= cost
@@ -383,7 +386,7 @@ def _take(ranking: RankedQuotes, room: int, before: Ints, tokens: QuoteTokens) -
             cost = tokens.cost(number)
             if cost > room:
                 continue
-            if len(before):  # looked for last: that takes longest
+            if len(before):  # checked last, since it takes longest
                 taken = taken or b"\0".join(map(_encoded, tokens.texts(before)))
                 if _is_taken(tokens.text(number), taken, tokens.held):
                     continue
@@ -399,9 +402,9 @@ def _encoded(text: str) -> bytes:
 
 
 def _is_taken(text: str, taken: bytes, held: str) -> bool:
-    """Whether a text is among those that were taken; one with the sign between two texts in it may lie across them.
+    """Whether a text is among those taken. A text with the separator in it may span two of them.
 
-    They are compared as bytes: with a single emoji among them, each character of the text would take four.
+    Compared as bytes: a single emoji would make each character of a string take four bytes.
     """
     sought = _encoded(text)
     return sought in taken or (b"\0" in sought and sought in _encoded(held) + b"\0" + taken)

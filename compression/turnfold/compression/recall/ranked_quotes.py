@@ -16,13 +16,14 @@ from turnfold.compression.text.quotes import Quote
 
 
 class RankedQuotes(NamedTuple):
-    """Quotes that bear on a question, by number: that of a passage in its index, behind these that of a quote of its own.
+    """Quotes that bear on a question, by number: the number of a passage in its index, or of one of `more`, counted after the
+    passages.
 
     Attributes:
-        numbers: which do, in order.
-        worth: of every number; of equal ones the first is the better.
-        more: quotes that are no passages.
-        records: records of several lines that are named: passages of these belong together.
+        numbers: the quotes that bear on it, in order.
+        worth: the worth of every number; among equals the first is better.
+        more: quotes that are not passages.
+        records: multi-line records that the question names; their passages belong together.
     """
 
     numbers: Ints
@@ -32,7 +33,10 @@ class RankedQuotes(NamedTuple):
 
 
 def in_front(ranking: RankedQuotes, quotes: Sequence[Quote], numbers: Ints | None = None) -> RankedQuotes:
-    """A ranking with quotes that are no passages in front, the first the best; of the others only those `numbers`, if given."""
+    """A ranking with other quotes in front, the first being the best.
+
+    If `numbers` are given, only these of the ranking's own quotes are kept.
+    """
     size = len(ranking.worth)
     worth = np.append(ranking.worth, ranking.worth.max(initial=0.0) + np.arange(len(quotes), 0, -1, dtype=np.float64))
     others = ranking.numbers if numbers is None else numbers

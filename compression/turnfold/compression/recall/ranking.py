@@ -38,7 +38,9 @@ Groups = Sequence[Sequence[int]]
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """Groups of equivalent terms, what each weighs, and where they stand in the passages and in what stands above these."""
+    """Groups of equivalent terms, the weight of each, and where they occur in the passages and in the titles or labels above
+    them.
+    """
 
     groups: Groups
     wanted: Wanted
@@ -48,10 +50,10 @@ class Terms:
 
     @classmethod
     def asked(cls, question: QuestionTerms, index: PassageIndex) -> Terms:
-        """Those of a question."""
+        """The terms of a question."""
         wanted = wanted_terms(question.groups)
         hits, heads = index.words.find(wanted), index.heads.find(wanted)
-        if question.kind_of:  # a document says the word itself: in others things of the kind stand by chance
+        if question.kind_of:  # a document uses the word itself; elsewhere things of its kind occur by chance
             own = len(question.groups) - len(question.kind_of)
             hits, heads = (found.where((found.term < own) | index.spoken.take(found.passage)) for found in (hits, heads))
         return cls(question.groups, wanted, question.weights, hits, heads)
@@ -63,10 +65,10 @@ class Terms:
 def score(
     index: PassageIndex, sources: Sequence[Quotable], text: str, asked: Terms, tuning: Tuning, like: Floats | None = None
 ) -> Floats:
-    """What each passage is worth to the question, `text` being its words; 0 where it has nothing to do with it.
+    """The worth of each passage to the question with the words `text`; 0 for passages unrelated to it.
 
-    What sentence vectors say (`like`, 0 to 1) joins the words before anything is made of them, so that neighbours, feedback and
-    the second hop follow both.
+    The similarity by sentence vectors (`like`, 0 to 1) is added to the score of the words first, so that neighbours, feedback and
+    the second hop use both.
     """
     near = tuning.beside * proximity(index.said, asked.wanted, asked.hits, asked.weights)
     total = _normalise(_term_scores(index, asked, tuning) + near) + tuning.grams * _normalise(_gram_scores(index, text, tuning))
@@ -103,9 +105,9 @@ def _term_scores(index: PassageIndex, terms: Terms, tuning: Tuning) -> Floats:
 
 
 def _paragraph_scores(index: PassageIndex, hits: Hits, value: Floats, own: Floats, tuning: Tuning) -> Floats:
-    """What the paragraph of each passage is worth, `own` being what the passages are.
+    """The worth of each passage's paragraph; `own` is the worth of the passages themselves.
 
-    Sums are added term after term, in which order hits need not come.
+    Sums are added term by term, although hits need not be in that order.
     """
     if index.is_chat:
         ordered = hits.ordered()
@@ -121,7 +123,7 @@ def _gram_scores(index: PassageIndex, text: str, tuning: Tuning) -> Floats:
 
 
 def _lend(index: PassageIndex, values: Floats, tuning: Tuning) -> Floats:
-    """Values with what neighbours lend."""
+    """Values with those lent by neighbours added."""
     total = values.copy()
     for distance, (share, forth) in enumerate(index.derived(("lend", tuning), lambda: _shares(index, tuning)), 1):
         total[distance:] += forth * values[:-distance]
@@ -130,7 +132,7 @@ def _lend(index: PassageIndex, values: Floats, tuning: Tuning) -> Floats:
 
 
 def _shares(index: PassageIndex, tuning: Tuning) -> list[tuple[Floats, Floats]]:
-    """By distance, what each passage lends to the one before it, and to the one behind it."""
+    """For each distance, the shares that each passage lends to the one before it and to the one after it."""
     found = []
     for distance, shares in enumerate(zip_longest(tuning.chat, tuning.block, tuning.across, fillvalue=0.0), 1):
         if distance >= len(index.quotes):
@@ -144,12 +146,12 @@ def _shares(index: PassageIndex, tuning: Tuning) -> list[tuple[Floats, Floats]]:
     return found
 
 
-_GRID: Final = 25  # tokens a cell
+_GRID: Final = 25  # tokens for each cell
 _REGION_TERMS: Final = 24  # the heaviest words of a question
 
 
 def _with_regions(index: PassageIndex, asked: Terms, values: Floats, tuning: Tuning) -> Floats:
-    """Values with what the region around each passage is worth.
+    """Values with the worth of the region around each passage added.
 
     Many short messages say together what none says alone, so what answers a question on a meeting is a stretch of it: a Gaussian
     over the distance in tokens, which ends where a date stamp begins another day. A region is worth what its passages are, and
@@ -176,14 +178,14 @@ def _with_regions(index: PassageIndex, asked: Terms, values: Floats, tuning: Tun
 
 
 def _cells(index: PassageIndex, tuning: Tuning) -> tuple[Ints, Floats]:
-    """In which cell each passage lies, and the Gaussian over cells."""
+    """The cell of each passage, and the Gaussian over cells."""
     middles = np.cumsum(index.costs) - index.costs / 2 + 6 * tuning.region * index.days[index.source_of]
     reach = int(3 * tuning.region / _GRID)
     return (middles / _GRID).astype(np.int64), np.exp(-0.5 * (np.arange(-reach, reach + 1) * _GRID / tuning.region) ** 2)
 
 
 def _region_share(index: PassageIndex, tuning: Tuning) -> float:
-    """How much regions count: the more, the shorter messages are."""
+    """The weight of regions: the greater, the shorter the messages."""
     if int(index.turns[-1]) < tuning.region_least:
         return 0.0
     return float(np.clip((tuning.region_long - index.median_turn) / (tuning.region_long - tuning.region_short), 0.0, 1.0))
@@ -194,10 +196,10 @@ _TITLE: Final = re.compile(r"[#*\s]{0,8}([^\n:：]{2,60})[:：\n]")
 
 
 def named_factor(index: PassageIndex, sources: Sequence[Quotable], asked: Terms, tuning: Tuning, *, borrowed: bool) -> Floats:
-    """The factor of each passage for whom or what the question names.
+    """The factor of each passage for the people or things that the question names.
 
-    A question on Anna is answered by what Anna says rather than by what is said to her; in meetings the region counts, whoever
-    speaks. One on two films is answered by what stands first under their titles: it says what they are.
+    A question about Anna is answered by what Anna says rather than by what is said to her; in meetings the region counts, whoever
+    speaks. A question about two films is answered by the first passage under their titles, which says what they are.
     """
     factor = np.ones(len(index.quotes))
     named = [group for group, weight in zip(asked.groups, asked.weights, strict=True) if weight >= 1.0]
@@ -205,7 +207,7 @@ def named_factor(index: PassageIndex, sources: Sequence[Quotable], asked: Terms,
         return factor
     heads = asked.heads if len(named) == len(asked.groups) else index.heads.find(wanted_terms(named))
     if index.has_speakers:
-        # Half of a label is enough: of Anna Berg one says Anna.
+        # Half of a label is enough: people say Anna for Anna Berg.
         says = 2 * np.bincount(heads.passage, minlength=len(factor)) >= np.maximum(index.heads.lengths, 1)
         if index.named.any():
             said = _said_names(index, {term for group in named for term in group})
@@ -225,7 +227,10 @@ def named_factor(index: PassageIndex, sources: Sequence[Quotable], asked: Terms,
 
 
 def _said_names(index: PassageIndex, asked: set[int]) -> frozenset[str]:
-    """The names beside texts that are said: whole, or half of one that is no part of another one's ("critic_2", "critic_3")."""
+    """The names beside texts that the question mentions.
+
+    A name is mentioned in full, or by a half that is no part of another name ("critic_2", "critic_3").
+    """
     known = index.derived("names", lambda: {name: _title_terms(spoken_name(name), index.languages) for name in index.names})
     whole = {name for name, terms in known.items() if terms and terms <= asked}
     covered = set(chain.from_iterable(known[name] for name in whole))
@@ -234,7 +239,7 @@ def _said_names(index: PassageIndex, asked: set[int]) -> frozenset[str]:
 
 
 def _title(index: PassageIndex, source: Quotable, block: int) -> frozenset[int]:
-    """The terms of the title of the paragraph that begins with a passage; none where it has no title."""
+    """The terms of the title of the paragraph that begins with a passage; empty if it has no title."""
     _, start, end = index.quotes[block]
     title = _TITLE.match(source.text, start, end)
     return _title_terms(words.fold(title.group(1)), index.languages) if title else frozenset()
@@ -246,9 +251,10 @@ def _title_terms(folded: str, languages: Sequence[str]) -> frozenset[int]:
 
 
 def vector_likeness(index: PassageIndex, likeness: Sequence[bytes], tuning: Tuning) -> Floats | None:
-    """What sentence vectors say of each passage, 0 to 1; None where they say nothing.
+    """The similarity of each passage to the question by sentence vectors, 0 to 1; None if they are of no use.
 
-    Most passages are somewhat like any question, so only those most like it count. One of which nothing is known has its words.
+    Most passages are somewhat similar to any question, so only the most similar ones count. A passage without a vector is scored
+    by its words alone.
     """
     counts = np.bincount(index.source_of, minlength=len(likeness)).tolist()
     parts = [found if len(found) == count else bytes(count) for found, count in zip(likeness, counts, strict=True)]
@@ -262,7 +268,7 @@ def vector_likeness(index: PassageIndex, likeness: Sequence[bytes], tuning: Tuni
 
 
 def _strongest(index: PassageIndex, found: Mapping[tuple[int, ...], float], number: int) -> Terms:
-    """Those of the found terms that are rare and stand in good passages."""
+    """The found terms that are rare and occur in good passages."""
     groups = list(found)
     weights = np.array([found[g] for g in groups], dtype=np.float64)
     if any(len(group) > 1 for group in groups):
@@ -270,9 +276,9 @@ def _strongest(index: PassageIndex, found: Mapping[tuple[int, ...], float], numb
         having = np.bincount(hits.term, minlength=hits.terms)
     else:
         hits, having = None, index.words.having(np.array([group[0] for group in groups], dtype=np.uint32))
-    present = having > 0  # a function word is in no passage
+    present = having > 0  # a function word occurs in no passage
     top = best_places(rarity(having, len(index.quotes)) * weights * present, min(number, int(present.sum())))
-    if hits is None:  # the order in which hits come is that of all groups: sums must not depend on it
+    if hits is None:  # hits come in the order of all groups: sums must not depend on it
         chosen = sorted(top)
         number_of = {term: place for place, term in enumerate(chosen)}
         kept = index.words.find(wanted_terms([groups[i] for i in chosen])).only([number_of[i] for i in top])
@@ -313,11 +319,11 @@ def _second_hop(index: PassageIndex, sources: Sequence[Quotable], worth: Floats,
 
 
 def _leading(index: PassageIndex, found: Mapping[tuple[int, ...], float], tuning: Tuning) -> dict[tuple[int, ...], float]:
-    """The names that lead somewhere: what much of a text names leads everywhere, and so does a label that all of it has."""
+    """Names that lead to other passages. A name in much of a text leads everywhere, and so does a label that all of it bears."""
     terms = np.array([term for group in found for term in group], np.uint32)
     having = np.bincount(np.repeat(np.arange(len(found)), list(map(len, found))), index.words.having(terms), len(found))
     most = max(_FEW_NAMED, tuning.hop_most * len(index.quotes))
     return {group: weight for (group, weight), often in zip(found.items(), having.tolist(), strict=True) if often <= most}
 
 
-_FEW_NAMED: Final = 10  # passages that any name may stand in
+_FEW_NAMED: Final = 10  # passages that any name may occur in

@@ -18,20 +18,20 @@ from turnfold.compression.text.lexicon import lexicon
 from turnfold.compression.text.sentences import rough_sentences
 from turnfold.compression.text.spans import QUESTION_MARKS
 
-_LONGEST: Final = 1500  # characters of a message; a longer one has pasted something
+_LONGEST: Final = 1500  # characters of a message; a longer one contains pasted text
 _MOST: Final = 8
 _LONGEST_TOPIC: Final = 160  # characters of the line above a list
-_FEW_WORDS: Final = 3  # with a pointer among them
-_FEW_SIGNS: Final = 6  # of a script without blanks
+_FEW_WORDS: Final = 3  # if one of them is a pointer
+_FEW_SIGNS: Final = 6  # in a script without spaces
 _ITEM: Final = re.compile(
     r"^[^\S\n]{0,8}(?:\(?\d{1,2}[.)、．]|\(?[a-h][.)]|[①-⑧])[^\S\n]*(?=\S)|^[^\S\n]{0,8}[-*•–][^\S\n]+(?=\S)", re.MULTILINE
 )
-#: What announces questions and names no topic: "a few quick questions".
+#: Phrases that announce questions and name no topic: "a few quick questions".
 _ANNOUNCING: Final = lexicon("requests")["announcing"]
 
 
 def several(text: str) -> list[str]:
-    """The questions of a message, in order; none where it asks only one."""
+    """The questions of a message, in order; empty if it asks only one."""
     if len(text) > _LONGEST or not (any(mark in text for mark in QUESTION_MARKS) or "\n" in text):
         return []
     found = _items(text) or [one for a, b in rough_sentences(text) if (one := text[a:b].strip()).endswith(QUESTION_MARKS)]
@@ -47,7 +47,7 @@ def several(text: str) -> list[str]:
 
 
 def _items(text: str) -> list[str]:
-    """The items of a list, each behind the line above the list that names their topic, if one does."""
+    """The items of a list, each after the line above the list that names their topic, if there is one."""
     begins = [*_ITEM.finditer(text)]
     if len(begins) < 2:
         return []

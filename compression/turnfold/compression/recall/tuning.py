@@ -12,67 +12,69 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True)
 class Tuning:
-    """The figures of score and choice, found by trial on public question sets (``benchmarks/recall_offline.py``).
+    """Parameters of scoring and selection, found by experiments on public question sets (``benchmarks/recall_offline.py``).
 
     Attributes:
         k1, b: of BM25.
-        grams: share of the score over character grams.
-        beside: share of the score over neighbouring words of the question.
-        paragraph, head: shares of the paragraph's words and of its title's, or of the speaker's name.
-        chat, block, across: what neighbours at distance 1, 2, ... lend: messages, chunks of one paragraph, of two paragraphs.
-        label: weight of a word that labels the question ("Question: ..."), or only tells that people spoke ("discussed").
-        asking: factor for passages that ask: the answer stands elsewhere.
-        points_back: the same for those that point at what was told before, where the question does.
-        answered: how many times as much a message that asks lends to the one after it.
-        kana: weight of what is written in hiragana alone, and seldom names a thing.
+        grams: share of the score by character grams.
+        beside: share of the score by adjacent words of the question.
+        paragraph, head: shares of the score by the paragraph's words, and by its title or the speaker's name.
+        chat, block, across: what neighbours at distance 1, 2, ... lend: messages, chunks of one paragraph, chunks of different
+            paragraphs.
+        label: weight of a word that labels the question ("Question: ...") or only says that people spoke ("discussed").
+        asking: factor for passages that ask, since the answer is elsewhere.
+        points_back: factor for passages that refer to an earlier statement, if the question does too.
+        answered: factor for what a message that asks lends to the next one.
+        kana: weight of words in hiragana alone, which rarely name a thing.
         identifier: factor for words with digits and for compound identifiers.
-        exact: the same for identifiers that name one thing: an order's number, no year and no time.
-        kind: weight of what belongs to a kind of thing that a word of the question names, as a share of the word's.
-        feedback, feedback_passages, feedback_terms: share and sizes of the relevance feedback.
+        exact: factor for identifiers that name one thing: an order number, but no year or time.
+        kind: weight of things of a kind that a word of the question names, as a share of the word's weight.
+        feedback, feedback_passages, feedback_terms: relevance feedback: its share, and its numbers of passages and terms.
         hop_chat, hop_document: share of the second hop for messages and for chunks of longer texts.
-        hop_passages, hop_names: where its names are taken from, and how many.
-        hop_most: share of all passages above which those that name something are too many to lead to.
+        hop_passages, hop_names: numbers of passages and of names that the second hop starts from.
+        hop_most: a name leads nowhere if more than this share of all passages has it.
         full_name: share of names of several words that lead from one document to another.
-        link, link_passages, link_steps: share of identifiers that lead on, passages that one stands in at most, and how far.
-        region: tokens over which the worth of a region spreads, as the deviation of a Gaussian.
-        region_words: share of what a region has of the question's words, beside that of what its passages are worth.
-        region_least: messages up to which a conversation has no regions.
+        link, link_passages, link_steps: identifiers that lead to other passages: their share, most passages that may have one,
+            and most steps.
+        region: standard deviation of a region's Gaussian, in tokens.
+        region_words: share of a region's match with the question's words, beside the worth of its passages.
+        region_least: a conversation with at most this many messages has no regions.
         region_short, region_long: median tokens of a message at which regions count fully, and not at all.
-        unnamed: what passages of others lose where the question names one who speaks.
-        unnamed_uncached: the same where no token is ever cached.
-        unasked: what passages of the other side lose where people ask about themselves.
-        titled: what the first passage under a title gains that stands in the question.
-        called: share of the greatest worth that a result gains whose call the question names.
-        named_result: the same for the passages of a result that hold what the question names and asks of it.
-        likeness: share of what sentence vectors say, where there are any.
-        usual_likeness: percentile of the passages up to which a likeness to the question counts for nothing.
-        before: weight of words taken from the exchange before.
-        lent_most: the most that these weigh together, as a multiple of what the question's own words do.
-        preamble: the same of what is said before a question in its own message.
-        hinted: without fill, share of the question's weight that the best passage must hold for anything to be quoted.
-        covered: the share from which all that bears on it is quoted; in between only what comes close to the best.
+        unnamed: what passages of others lose if the question names a speaker.
+        unnamed_uncached: `unnamed` for providers that cache nothing.
+        unasked: what passages of the other side lose if people ask about themselves.
+        titled: what the first passage under a title gains if the question contains the title.
+        called: share of the greatest worth that a result gains if the question names its call.
+        named_result: share of the greatest worth that passages gain if they have what the question names and asks of a result.
+        likeness: share of the similarity by sentence vectors, if there are any.
+        usual_likeness: percentile of similarities to the question up to which they count nothing.
+        before: weight of words taken from the previous exchange.
+        lent_most: limit for their total weight, as a multiple of that of the question's own words.
+        preamble: the same limit for words said before a question in its own message.
+        hinted: without fill, nothing is quoted unless the best passage has this share of the question's weight.
+        covered: the share from which everything relevant is quoted; below it, only passages close to the best.
         lone: factor for the share where the best passage holds one word of several: chance finds one anywhere.
-        known: share of the question's weight below which what stands somewhere is too little: the rest may fit by chance.
-        full: without fill, share from which a question may take all of the budget; from `hinted` on its part grows evenly.
-        room_borrowed: part of the budget for a question whose words are those of the exchange before.
-        room_beside_talk: what a question keeps of its room whose message says something else too: much of that is small talk.
+        known: if less than this share of the question's weight occurs anywhere, matches may be chance.
+        full: without fill, share from which a question may take the whole budget; from `hinted` on its part grows linearly.
+        room_borrowed: part of the budget for a question whose words come from the previous exchange.
+        room_beside_talk: part of its room that a question keeps if its message says something else too, which is often small
+            talk.
         room_least: tokens that any question may take of the budget.
-        covered_borrowed: the same for a question whose words are those of the exchange before.
-        topical: share that a passage must hold for a request to summarise to have a topic.
+        covered_borrowed: `covered` for a question whose words come from the previous exchange.
+        topical: share that a passage must have for a request for a summary to have a topic.
         bearing: without fill, share of the best score below which a passage no longer bears on the question.
-        given: without fill, tokens in which a covered question takes what reaches half of that share: where a second hop leads to
-            shares few words with it.
-        surely, surely_most: without fill, share of the conversation, and tokens at most, that a covered question may take in any
-            case, whatever its floor.
-        bearing_uncached: the same where no token is ever cached, so that each one is paid, and waited for, in full.
-        bearing_hinted: the same where the question is hardly covered.
-        bearing_borrowed: the same for a question whose words are those of the exchange before.
-        own_borrowed: weight of such a question's own words; those of the exchange have 1.
-        told: part of an explicit budget for what users told, where something is to be written or nothing bears on the question.
-        topic: part of the room for what bears on the words of a request about everything.
-        cover_least, cover_parts: for a cover of everything, the room that makes one more part, and parts up to which it does.
-        cover_tokens: the room that makes one more part beyond these.
-        cover_asking: factor for passages that ask in a cover.
+        given: without fill, tokens for passages that reach half of that share, for a covered question: those found by the second
+            hop share few words with it.
+        surely, surely_most: without fill, share of the conversation, and most tokens, that a covered question may always take.
+        bearing_uncached: `bearing` for providers that cache nothing, where each token costs its full price and time.
+        bearing_hinted: `bearing` for a question that is hardly covered.
+        bearing_borrowed: `bearing` for a question whose words come from the previous exchange.
+        own_borrowed: weight of such a question's own words; those of the exchange weigh 1.
+        told: part of an explicit budget for users' statements, if something is to be written or nothing bears on the question.
+        topic: part of the room for passages on the words of a request about everything.
+        cover_least, cover_parts: for a cover of everything, the room that adds one more part, up to this many parts.
+        cover_tokens: the room that adds one more part beyond these.
+        cover_asking: factor, in a cover, for passages that ask.
     """
 
     k1: float = 0.9
@@ -147,7 +149,7 @@ class Tuning:
 
 
 TUNING: Final = Tuning()
-#: Where a provider caches nothing.
+#: For providers that cache nothing.
 UNCACHED: Final = replace(TUNING, bearing=TUNING.bearing_uncached, unnamed=TUNING.unnamed_uncached)
-#: Where a token read from the cache costs next to nothing: quotes, which no cache holds, cost many times as much there.
+#: For providers whose cached tokens are nearly free: quotes, which are never cached, cost many times as much.
 CACHED_CHEAPLY: Final = replace(TUNING, surely=0.0)

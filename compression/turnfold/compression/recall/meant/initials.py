@@ -16,13 +16,14 @@ from turnfold.compression.recall.passage_index import PassageIndex
 from turnfold.compression.scorers.bm25 import wanted_terms
 from turnfold.compression.text import words
 
-_LOOKED_AT: Final = 3  # passages that have them, if any, in capitals
+_LOOKED_AT: Final = 3  # passages with the term, searched for it in capitals
 _SIZES: Final = (2, 3)
 
 
 def initials(kept: Sequence[str], folded: str, index: PassageIndex) -> Iterator[tuple[str, list[int]]]:
-    """The first of words of a question that stand side by side in it, with the term of their initials, where the conversation
-    has these in capitals."""
+    """The first of several adjacent words of a question, with the term of their initials, if the conversation has these in
+    capitals.
+    """
     known, said = frozenset(kept), words.words(folded)
     for size in _SIZES:
         for at in range(len(said) - size + 1):

@@ -18,9 +18,9 @@ from turnfold.compression.text import words
 from turnfold.compression.text.lexicon import lexicon
 
 
-@cache  # read when a question is asked, not when a process starts
+@cache  # read at the first question, not at startup
 def _sections() -> MappingProxyType[str, tuple[str, ...]]:
-    """The sections of the table by each of the words that they are headed by."""
+    """The sections of the table, by each word of their headings."""
     found: dict[str, tuple[str, ...]] = {}
     for heads in lexicon(_TABLE):
         for head in heads.split():
@@ -29,7 +29,7 @@ def _sections() -> MappingProxyType[str, tuple[str, ...]]:
 
 
 def _in_language(marked: Iterable[str], language: str) -> list[str]:
-    """Those of the words that are of a language, or of any, without their marks."""
+    """The words of a language, and those for any language, without their language marks."""
     split = (word.partition(":") for word in marked)
     return [word for word, _, own in split if own in ("", language)]
 
@@ -45,7 +45,7 @@ def _section_terms(heads: str, language: str) -> frozenset[int]:
 
 
 def kind_terms(word: str, languages: tuple[str, ...]) -> frozenset[int]:
-    """The terms of the words that belong to a folded word, in each of some languages; none where it is no kind of thing."""
+    """The terms of things of the kind that a folded word names, in each of the languages; empty if it names no kind."""
     sections = [heads for name in ("", *languages) for heads in _sections().get(f"{word}:{name}" if name else word, ())]
     return _joined_terms(tuple(sections), languages) if sections else frozenset()
 

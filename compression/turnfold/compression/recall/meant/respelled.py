@@ -25,16 +25,16 @@ from turnfold.compression.text import words
 from turnfold.compression.tokens import BORDER_COUNTER
 
 _LETTERS: Final = "abcdefghijklmnopqrstuvwxyz"
-_SHORTEST: Final = 5  # letters of a word that is corrected; of shorter ones too many are one slip away
-_SHORTEST_SWAPPED: Final = 3  # letters of a function word two letters of which changed places
+_SHORTEST: Final = 5  # letters of a word that is corrected; too many words are one slip away from shorter ones
+_SHORTEST_SWAPPED: Final = 3  # letters of a function word with two letters swapped
 _LONGEST: Final = 24
 _PLAIN_LETTERS: Final = str.maketrans({"ł": "l", "đ": "d", "ø": "o", "ı": "i", "ß": "ss", "æ": "ae", "œ": "oe", "ð": "d"})
 _UMLAUTS: Final = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "å": "aa"})
-_READ: Final = ""  # no word: how many sources are in the table
+_READ: Final = ""  # not a word: this key holds the number of sources read
 
 
 def respelled_terms(word: str, index: PassageIndex) -> list[int]:
-    """The terms of words of the conversation that a word which it does not have may be meant for."""
+    """The terms of words of the conversation that an unknown word may be a misspelling of."""
     if not word.isalpha() or len(word) > _LONGEST:
         return []
     accented = _accented(index).get(plain(word), ())
@@ -45,18 +45,18 @@ def respelled_terms(word: str, index: PassageIndex) -> list[int]:
 
 
 def _is_known(word: str) -> bool:
-    """Whether the vocabulary of the tokens has a word: it is spelled right, then."""
+    """Whether the tokenizer's vocabulary has a word, which means that it is spelled correctly."""
     return BORDER_COUNTER(f" {word}") == 1
 
 
 def is_mistyped_function_word(word: str, languages: tuple[str, ...]) -> bool:
-    """Whether a word is a function word of a language with two neighbouring letters in each other's place: "teh", "waht"."""
+    """Whether a word is a function word of a language with two adjacent letters swapped: "teh", "waht"."""
     known = _function_words(languages)
     return _SHORTEST_SWAPPED <= len(word) <= known.longest and not known.words.isdisjoint(_swapped(word))
 
 
 class _FunctionWords(NamedTuple):
-    """Those of some languages, and the letters of the longest."""
+    """The function words of some languages, and the length of the longest in letters."""
 
     words: frozenset[str]
     longest: int
@@ -77,22 +77,22 @@ def plain(word: str) -> str:
 
 
 def _known_terms(terms: Hashes, index: PassageIndex) -> list[int]:
-    """Those of the terms that stand in a passage."""
+    """The terms that occur in a passage."""
     return terms[index.words.having(terms) > 0].tolist() if len(terms) else []
 
 
 def _terms(spellings: Collection[str], languages: Sequence[str]) -> Hashes:
-    """The terms of spellings in any of some languages."""
+    """The terms of several spellings in each of the languages."""
     return np.unique(np.array([t for name in languages for t in words.stem_table(spellings, name).values()], np.uint32))
 
 
-@lru_cache(maxsize=256)  # a message is read again for each of its questions, and for each request that it stands in
+@lru_cache(maxsize=256)  # a message is read again for each of its questions and each request that contains it
 def _slip_terms(word: str, languages: tuple[str, ...]) -> Hashes:
     return _terms(dict.fromkeys(_slips(word)), languages)
 
 
 def _slips(word: str) -> Iterator[str]:
-    """The words that one slip makes of a word: two letters in each other's place, one too many, another one, one missing."""
+    """The words one slip away from a word: two letters swapped, one extra, one replaced, one missing."""
     yield from _swapped(word)
     for at in range(len(word) + 1):
         before, behind = word[:at], word[at:]
@@ -109,7 +109,7 @@ def _swapped(word: str) -> Iterator[str]:
 
 
 def _accented(index: PassageIndex) -> dict[str, tuple[str, ...]]:
-    """The words with accents that stand in the sources, by what is left without these."""
+    """The words with accents in the sources, by their form without accents."""
     table: dict[str, tuple[str, ...]] = index.derived("accented", dict)
     read = int(table.get(_READ, ("0",))[0])
     if read == len(index.sources):
