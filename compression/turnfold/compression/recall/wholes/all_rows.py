@@ -43,17 +43,17 @@ from turnfold.compression.text.quotes import Quotable, Quote
 from turnfold.compression.text.records import records_of, rows
 
 _MOST_RECORDS: Final = 5000
-_FOLLOW_UP: Final = 60  # characters of a question that goes on with the one before it
-_FOLLOWED: Final = 300  # and of that
+_FOLLOW_UP: Final = 60  # characters of a question that continues the previous one
+_FOLLOWED: Final = 300  # and of the previous one
 _MOST_CHANGES: Final = 400  # tokens
 
 
 class _Rows(NamedTuple):
-    """Rows of a message with what stands above them, in characters.
+    """Rows of a message with the text above them, in characters.
 
     Attributes:
-        place: the number of sources up to the message, it included where it is one.
-        source: the message, if it can be quoted; None where the request holds it as it was.
+        place: the number of sources up to the message, including it if it is one.
+        source: the message, if it can be quoted; None if the request holds it unchanged.
     """
 
     place: int
@@ -67,10 +67,10 @@ class _Rows(NamedTuple):
 def find_rows(
     sources: Sequence[Quotable], index: PassageIndex, question: Question, folded: str, count: Callable[[str], int], memo: Memo
 ) -> FoundWork:
-    """The rows that a question needs all of, and what changed them later; none where it asks for no such thing, or bears on none.
+    """The rows of which a question needs all, with later changes; empty if it asks for no such thing or no rows bear on it.
 
     Args:
-        sources: what may be quoted.
+        sources: messages that may be quoted.
         folded: the question, case-folded.
     """
     folded = _with_question_before(question, folded)
@@ -93,8 +93,10 @@ def find_rows(
 
 
 def _told_apart(every: Sequence[_Rows], asked: AskedRows) -> list[_Rows]:
-    """The rows that a question tells from others: by their place ("the second table"), or several by words that stand above one
-    of them alone ("compare March and April"); none where it does not."""
+    """The rows that a question singles out; empty if it does not.
+
+    It may name their place ("the second table"), or words that occur above only one of them ("compare March and April").
+    """
     place = placed_table(asked.folded)
     if place is not None:
         return [every[place]] if -len(every) <= place < len(every) else []
@@ -107,7 +109,7 @@ def _told_apart(every: Sequence[_Rows], asked: AskedRows) -> list[_Rows]:
 def _with_changes(
     sources: Sequence[Quotable], rows: _Rows, asked: AskedRows, held: frozenset[int], room: int, count: Callable[[str], int]
 ) -> FoundWork:
-    """The rows that are needed of some, with what changed them later; of those that the request holds the changes alone."""
+    """The rows that the question needs, with later changes; only the changes if the request already holds the rows."""
     changes = _changes(sources, rows, held, count)
     if rows.source is None or rows.source in held:
         return changes
@@ -116,14 +118,14 @@ def _with_changes(
 
 
 def _with_question_before(question: Question, folded: str) -> str:
-    """A question; one that says nothing of its own ("and the median?") together with the one before it."""
+    """A question, preceded by the previous one if it means nothing alone ("and the median?")."""
     before = next((words.fold(one.text) for one in question.before if one.role == "user" and len(one.text) <= _FOLLOWED), "")
     goes_on = len(folded) <= _FOLLOW_UP and before and asks_over_rows(before) and (is_bare(folded) or goes_on_asking(folded))
     return f"{before}\n{folded}" if goes_on else folded
 
 
 def _all_rows(sources: Sequence[Quotable], index: PassageIndex, question: Question, memo: Memo) -> list[_Rows]:
-    """The rows that were said, folded or not, up to the question."""
+    """All rows up to the question, folded or not."""
 
     def runs_of(messages: Sequence[Quotable]) -> list[tuple[int, tuple[Range, ...]]]:
         return [(n, runs) for n, runs in enumerate(of_each(memo, "rows", messages, _runs)) if runs]
@@ -143,12 +145,12 @@ def _runs(source: Quotable) -> tuple[Range, ...]:
 
 
 def _above(text: str, start: int) -> int:
-    """Where the paragraphs above rows begin, if these are short."""
+    """The start of the paragraphs above rows, if these are short."""
     return max(0, text.rfind("\n", 0, max(0, start - ABOVE)) + 1) if start > ABOVE else 0
 
 
 def _quoted(found: _Rows, source: int, asked: AskedRows, room: int, count: Callable[[str], int]) -> FoundWork:
-    """Of rows those that the question names, or all of them."""
+    """The rows that the question names, or all of them."""
     some = _matching(found, source, asked, room, count)
     if some.quotes and not asked.needs_others:
         return some
@@ -157,7 +159,7 @@ def _quoted(found: _Rows, source: int, asked: AskedRows, room: int, count: Calla
 
 
 def _changes(sources: Sequence[Quotable], found: _Rows, held: frozenset[int], count: Callable[[str], int]) -> FoundWork:
-    """The newest of what a user said later that changes such rows: "add a row", "Ana's salary is 5000 now"."""
+    """The newest of a user's later messages that change such rows: "add a row", "Ana's salary is 5000 now"."""
     named = frozenset(words.words(words.fold(found.text[found.above : found.end])))
     quotes: list[Quote] = []
     spent = 0
@@ -174,12 +176,12 @@ def _changes(sources: Sequence[Quotable], found: _Rows, held: frozenset[int], co
 
 
 class AskedRows:
-    """The words of a question that say which rows it is about, as terms: what counts or limits rows names none.
+    """The words of a question that say which rows it is about, as terms. Words that count or limit rows are left out.
 
     Attributes:
-        folded: the question.
-        needs_others: as of `needs_others`.
-        names_data: as of `names_data`.
+        folded: the question, case-folded.
+        needs_others: see the function of that name.
+        names_data: see the function of that name.
     """
 
     def __init__(self, folded: str, index: PassageIndex) -> None:
@@ -204,20 +206,21 @@ class AskedRows:
         return found.union(words.run_on_terms(folded).tolist())
 
     def having(self, text: str) -> frozenset[int]:
-        """The numbers of the words that a text has."""
+        """The numbers of the question's words that a text has."""
         said = self.terms_of(text)
         return frozenset(n for n, terms in enumerate(self._terms) if not terms.isdisjoint(said)) - self._figures
 
     def fits(self, text: str) -> int:
-        """How many of the words and kinds of things a text has."""
+        """How many of the question's words and kinds of things a text has."""
         held = held_fields(words.fold(text)) if self._fields else ()
         return len(self.having(text)) + sum(name in held for name in self._fields)
 
 
 def _matching(found: _Rows, source: int, asked: AskedRows, room: int, count: Callable[[str], int]) -> FoundWork:
-    """The rows that have words of the question which most others have not, as many as fit, with what stands above all.
+    """As many rows as fit that have words of the question which most others lack, with the text above all rows.
 
-    Where these don't fit, or none has them and the whole doesn't, those that the question needs come first (``needed_rows``).
+    If these don't fit, or none has such words and the whole doesn't fit, the rows that the question needs come first
+    (``needed_rows``).
     """
     text = found.text
     records = records_of(text, (found.start, found.end))[:_MOST_RECORDS]

@@ -25,10 +25,10 @@ from turnfold.compression.text.dialogue.turns import several_speak
 from turnfold.compression.text.quotes import Quotable, Quote
 from turnfold.compression.text.sentences import rough_sentences
 
-_FEWEST: Final = 5  # answers of one form that are no chance
+_FEWEST: Final = 5  # fewer answers of one form may be chance
 _SHORT: Final = 240  # characters of an answer that is quoted whole
-_LONGEST: Final = 160  # and of the beginning of any other
-_LABEL: Final = 30  # characters of an answer that is nothing but a label
+_LONGEST: Final = 160  # characters of the beginning of any other
+_LABEL: Final = 30  # characters of an answer that is only a label
 _HEAD: Final = re.compile(
     r"\s{0,8}(?:`{3}\w{0,12}\s{1,4})?"
     r"(?:([{\[|])|[*_#\s]{0,6}([^\W\d_][\w -]{0,24})[*_]{0,3}[:：]|\d{1,4}(?:[.,]\d{1,4})?\s?(?:/|%|\Z|\n))"
@@ -37,13 +37,13 @@ _NAME: Final = re.compile(r"[^\n:：]{1,60}[:：]")
 
 
 def find_answer_series(sources: Sequence[Quotable], room: int, count: Callable[[str], int], memo: Memo) -> FoundWork:
-    """The answers of the largest series, all of them; none where they have no room.
+    """All answers of the largest series; empty if they don't fit.
 
     Args:
-        sources: what may be quoted.
-        room: tokens that quotes may take.
+        sources: messages that may be quoted.
+        room: most tokens for quotes.
     """
-    if several_speak(sources, memo):  # who speaks is no form
+    if several_speak(sources, memo):  # a speaker's label is not a form
         return FoundWork()
     forms = of_each(memo, "answer-forms", sources, _form)
     kept = {step.source for step in kept_steps(sources, memo) if is_brief(sources, step)}
@@ -65,13 +65,13 @@ def find_answer_series(sources: Sequence[Quotable], room: int, count: Callable[[
 
 
 def short_opening(text: str) -> Range:
-    """The first sentence of a text, or its first line, if that is short; else nothing of it."""
+    """The first sentence of a text, or its first line, if that is short; otherwise an empty range."""
     start, end = next(iter(rough_sentences(text[: 2 * _LONGEST])), (0, 0))
     return (start, end) if end <= _LONGEST else (0, 0)
 
 
 def _form(answer: Quotable) -> str:
-    """How an answer begins, if that tells its form; "" otherwise."""
+    """The beginning of an answer, if it reveals the answer's form; otherwise ""."""
     if answer.role != "assistant":
         return ""
     text = answer.text
@@ -82,7 +82,7 @@ def _form(answer: Quotable) -> str:
 
 
 def _quotes(sources: Sequence[Quotable], at: int, whole: int) -> list[Quote]:
-    """What an answer is to, and the answer: all of it up to so many characters, else its beginning."""
+    """The message that an answer replies to, and the answer: whole if it is short enough, else its beginning."""
     asked, answer = sources[at - 1].text, sources[at].text
     named = _NAME.match(asked)
     told = short_opening(answer) if len(answer) > whole and answer[:1].isalpha() else (0, len(answer))

@@ -20,15 +20,15 @@ from turnfold.compression.text.quotes import Quotable, Quote
 
 _FEWEST: Final = 3  # items of a list
 _APART: Final = 60  # messages between two lists
-_SHARED: Final = 0.8  # of the numbers of the shorter list
+_SHARED: Final = 0.8  # share of the numbers of the shorter list
 _ASKS: Final = re.compile(r"[?？؟]")
-_PART: Final = 0.7  # of a list's characters, up to which a quote is of some of its items
+_PART: Final = 0.7  # share of a list's characters, below which a quote has some of its items
 
 
 def with_answered(
     found: FoundWork, sources: Sequence[Quotable], behind: Sequence[Quotable], room: int, count: Callable[[str], int]
 ) -> FoundWork:
-    """What was found with the list that it answers, or that answers it; of single items only theirs."""
+    """The quotes found, with the list that answers theirs or that theirs answers. For single items, only the matching items."""
     own = {quote.source for quote in found.quotes if sources[quote.source].role == "user"}
     if len(own) != 1 or found.cut is not None:
         return found

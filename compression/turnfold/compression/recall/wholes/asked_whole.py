@@ -51,8 +51,10 @@ from turnfold.compression.text.quotes import Quotable
 def find_whole(
     sources: Sequence[Quotable], index: PassageIndex, question: Question, count: Callable[[str], int], memo: Memo
 ) -> FoundWork:
-    """What a question needs all of: the rows of a table, a work, or a part or rows that it names; and what the chat said of it,
-    if the question goes back to that."""
+    """What a question needs completely: rows of a table, a work, or a part or rows that it names.
+
+    Includes the chat's answers to it, if the question refers back to them.
+    """
     asks = normal_text(question)
     found = _find(sources, index, question, asks, count, memo)
     if not index.is_talk:
@@ -85,7 +87,7 @@ def _find(
         if one.quotes:
             found = with_answered(one, sources, question.behind, room, count) if index.is_talk else one
             break
-        # A work that the request holds has older forms that are not to be quoted; a table may be too long.
+        # Even if there is nothing to quote, a work has older forms that must not be quoted, and a table may be too long.
         found = one if one.outdated or one.cut is not None else found
     return found if question.whole_room == 0 else found.joined(_beside(sources, index, question, found, count, memo))
 
@@ -93,7 +95,7 @@ def _find(
 def _named_part(
     sources: Sequence[Quotable], index: PassageIndex, question: Question, count: Callable[[str], int], memo: Memo
 ) -> FoundWork:
-    """The part of what was handed over that a question names: of code, of a document, of data, of what was said at a time."""
+    """The part of handed-over material that a question names: of code, a document, data, or a stretch of time."""
     room = question.whole_room - fence_tokens(count)
     if room <= 0:
         return FoundWork()
@@ -112,7 +114,7 @@ def _named_part(
 
 
 def _asks_of_all_code(asked: PartRequest) -> bool:
-    """Whether it is about all of the code of a talk, which has blocks as data has: "which classes are there?"."""
+    """Whether it is about all code of a conversation, which has blocks as data does: "which classes are there?"."""
     folded = words.fold(asked.text)
     is_general = needs_code(folded) and is_about_all_code(folded)
     return is_general and any(held.definitions for held in code_parts(asked.memo, asked.sources))
@@ -127,7 +129,7 @@ def _referred_to(
     count: Callable[[str], int],
     memo: Memo,
 ) -> FoundWork:
-    """The labelled exchange, or the offered thing, that a question refers to."""
+    """The labelled exchange or the offered item that a question refers to."""
     room = question.whole_room - fence_tokens(count)
     if not index.is_talk or (question.work is not None and question.work.asked.versions != NEWEST):
         return FoundWork()
@@ -138,7 +140,7 @@ def _referred_to(
 def _offer(
     sources: Sequence[Quotable], index: PassageIndex, question: Question, asks: str, count: Callable[[str], int], memo: Memo
 ) -> FoundWork:
-    """The offered thing that a question refers to; the third proposal, where there is no third version of one."""
+    """The offered item that a question refers to. "The third proposal" may also mean the third version of something."""
     room = question.whole_room - fence_tokens(count)
     return find_offer(sources, question.behind, asks, room, count, memo) if index.is_talk else FoundWork()
 
@@ -151,7 +153,7 @@ def _beside(
     count: Callable[[str], int],
     memo: Memo,
 ) -> FoundWork:
-    """What a question takes for granted: definitions, handed material, pasted code, entries and answers that it goes over."""
+    """What a question presupposes: definitions, material and code handed over, entries and answers that it covers."""
     asks, behind = normal_text(question), question.behind
     more = FoundWork()
 
@@ -182,13 +184,15 @@ def _beside(
 
 
 def _asks_for_text(question: Question) -> bool:
-    """Whether it asks for a long text, or has one judged."""
+    """Whether it requests a long text, or an opinion on one."""
     return question.work is not None and question.work.is_whole and question.work.asked.is_long
 
 
 def repeated(work: FoundWork, sources: Sequence[Quotable], present: Sequence[str], held: frozenset[int]) -> list[int]:
-    """Which of a work's quotes count although the request may hold their text: the request has it less often than they, those of
-    sources left out that are `held` as they were."""
+    """Those of a work's quotes that count although the request may hold their text, by number.
+
+    The request must have the text less often than they do. Quotes of sources that are `held` unchanged are left out.
+    """
     counted = [quote for quote in work.counted if quote.source not in held]
     texts = {quote: sources[quote.source].text[quote.start : quote.end] for quote in counted}
     often = Counter(texts.values())

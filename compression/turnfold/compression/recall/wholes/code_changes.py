@@ -21,8 +21,8 @@ from turnfold.compression.text.spans import QUESTION_MARKS
 
 _REQUEST: Final = 200  # characters of a message that asks for a change
 _WHOLE: Final = 500  # characters of an answer that is quoted whole
-_NEXT: Final = 2  # messages from a block, or its last change, to the next
-_SHARED: Final = 2  # names that one has in common with the block which does not stand right behind it
+_NEXT: Final = 2  # messages from a block or its last change to the next change
+_SHARED: Final = 2  # names shared with the block, for a change that does not directly follow it
 _INLINE: Final = re.compile(r"(?<!`)`([^`\n]{2,120})`(?!`)")
 _NAME: Final = re.compile(r"\w{3,}")
 _FENCE: Final = re.compile(r"^[ \t]*(?:```|~~~)[ \t]*(\w*)", re.MULTILINE)
@@ -30,11 +30,11 @@ _GAP: Final = re.compile(r"\n[ \t]*\n")
 
 
 def code_changes(messages: Sequence[Quotable], at: int, ranges: Sequence[Range]) -> dict[int, tuple[Range, ...]]:
-    """The messages behind a block of code that change it, each with what is quoted of it.
+    """Later messages that change a block of code, with the ranges to quote of each.
 
     Args:
         at: number of the message that holds the block.
-        ranges: where it stands.
+        ranges: the block's ranges in that message.
     """
     block = "\n".join(messages[at].text[start:end] for start, end in ranges)
     names, language, begun = set(_NAME.findall(block)), _language(block), frozenset(part_names(block))
@@ -57,21 +57,21 @@ def code_changes(messages: Sequence[Quotable], at: int, ranges: Sequence[Range])
 
 
 def _answers_briefly(messages: Sequence[Quotable], n: int) -> bool:
-    """Whether a message answers one that may ask for a change."""
+    """Whether a message with code answers one that may ask for a change."""
     asked = messages[n - 1]
     is_request = asked.role == "user" and len(asked.text) <= _REQUEST and not asked.text.rstrip().endswith(QUESTION_MARKS)
     return messages[n].role == "assistant" and "`" in messages[n].text and is_request
 
 
 def _code(text: str) -> list[Range]:
-    """Where code stands in a text: fences, and pieces of sentences."""
+    """The ranges of code in a text: fences and inline code."""
     blocks = [(max(0, start - 1), end - 1) for start, end in fences(f"\n{text}")]
     inline = (found.span() for found in _INLINE.finditer(text))
     return [*blocks, *(one for one in inline if not any(start <= one[0] < end for start, end in blocks))]
 
 
 def _begins_part(code: str, begun: frozenset[str], language: str) -> bool:
-    """Whether a fence of the block's language begins with a part of it anew."""
+    """Whether a fence in the block's language begins with a new version of one of its parts."""
     own = _language(code)
     return bool(own) and own == language and not begun.isdisjoint(part_names(code)[:1])
 
@@ -89,7 +89,7 @@ def _language(code: str) -> str:
 
 
 def _quoted(text: str, parts: Sequence[Range]) -> tuple[Range, ...]:
-    """All of a short text; of a longer one the paragraphs that the code stands in, with what stands right before a block."""
+    """All of a short text; of a longer one, the paragraphs with the code, and the paragraph right before a block."""
     if len(text) <= _WHOLE:
         return ((0, len(text)),)
     borders = [0, *(gap.end() for gap in _GAP.finditer(text)), len(text)]

@@ -24,13 +24,13 @@ _MOST_TOKENS: Final = 400
 def find_definitions(
     sources: Sequence[Quotable], behind: Sequence[Quotable], text: str, room: int, count: Callable[[str], int], memo: Memo
 ) -> FoundWork:
-    """The newest definitions of the letters that a question uses, and of those that these use.
+    """The newest definitions of the symbols that a question uses, and of the symbols used in these.
 
     Args:
-        sources: what may be quoted.
-        behind: what the request holds as it was, behind these.
+        sources: messages that may be quoted.
+        behind: later messages, which the request holds unchanged.
         text: the question.
-        room: tokens that quotes may take.
+        room: most tokens for quotes.
     """
     wanted = used_symbols(text)
     if not wanted:
@@ -41,7 +41,7 @@ def find_definitions(
         newest.update({symbol: Quote(n, *where) for symbol, where in found})
     chosen: dict[Quote, int] = {}
     spent = 0
-    for symbol in wanted:  # which grows
+    for symbol in wanted:  # which grows during the loop
         quote = newest.get(symbol)
         if quote is None or quote in chosen:
             continue

@@ -26,10 +26,10 @@ from turnfold.compression.text.dialogue.echoes import echoes
 from turnfold.compression.text.lexicon import lexicon
 from turnfold.compression.text.quotes import Quotable, Quote
 
-_LONGEST_ANSWER: Final = 400  # characters of one that tells what has become of all: "You're at 550 ml"
-_FEWEST: Final = 3  # entries that are more than things told in passing
+_LONGEST_ANSWER: Final = 400  # characters of an answer that gives a running total: "You're at 550 ml"
+_FEWEST: Final = 3  # fewer entries may be casual remarks
 _FIGURES: Final = re.compile(r"\d+(?:[.,:/]\d+)*")
-#: How figures are written, without what they are, and the sign or the unit beside the first.
+#: How figures are written, without what they measure, and the sign or unit beside the first.
 _WRITTEN: Final = re.compile(
     r"([$€£¥₹₽]?)\s?\d+(?:([.,:/])\d+)?\s?([$€£¥₹₽%]|(?:k?cal|kj|km|mi|m|k?g|mg|lbs?|ml|l|oz|min|h|hrs?|s|pages?|steps|reps)\b)?"
 )
@@ -38,7 +38,7 @@ _DAYS: Final = lexicon("renewals")["days"]
 
 
 class _KeptEntry(NamedTuple):
-    """What somebody has kept, how its figures are written, and whether the answer tells figures or a day of its own."""
+    """An entry that somebody keeps, the notation of its figures, and whether the answer states figures or a day of its own."""
 
     step: KeptStep
     family: str
@@ -48,12 +48,12 @@ class _KeptEntry(NamedTuple):
 def find_entries(
     sources: Sequence[Quotable], index: PassageIndex, folded: str, room: int, count: Callable[[str], int], memo: Memo
 ) -> FoundWork:
-    """The entries that a question goes over, all of them; none where they have no room.
+    """All entries that a question covers; empty if they don't fit.
 
     Args:
-        sources: what may be quoted.
-        folded: the question, case-folded, which asks over entries.
-        room: tokens that quotes may take.
+        sources: messages that may be quoted.
+        folded: the question about entries, case-folded.
+        room: most tokens for quotes.
     """
     entries = _entries(sources, memo)
     if len(entries) < _FEWEST:
@@ -82,14 +82,14 @@ def _entries(sources: Sequence[Quotable], memo: Memo) -> list[_KeptEntry]:
 
 
 def _telling(source: Quotable) -> frozenset[str]:
-    """The figures and the days in a message, if it is short."""
+    """The figures and days in a message, if it is short."""
     if len(source.text) > _LONGEST_ANSWER:
         return frozenset()
     return frozenset((*_FIGURES.findall(source.text), *_DAYS.intersection(words.words(words.fold(source.text)))))
 
 
 def _family(text: str) -> str:
-    """How the first figure of an entry is written; "" without one."""
+    """The notation of an entry's first figure; "" if it has none."""
     found = _WRITTEN.search(words.fold(text))
     if found is None:
         return ""
@@ -98,7 +98,7 @@ def _family(text: str) -> str:
 
 
 def _meant(sources: Sequence[Quotable], entries: Sequence[_KeptEntry], asked: AskedRows) -> list[_KeptEntry]:
-    """The entries of the family of which the question says most, and those without figures, which may change them."""
+    """The entries of the family that fits the question best, and entries without figures, which may change them."""
     size = Counter(one.family for one in entries)
     says = Counter[str]()
     for one in entries:

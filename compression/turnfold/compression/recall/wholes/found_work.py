@@ -15,16 +15,16 @@ from turnfold.compression.text.quotes import Quote
 
 
 class FoundWork(NamedTuple):
-    """What a message asks for as a whole.
+    """The quotes found for a message that needs something as a whole.
 
     Attributes:
-        quotes: the work and what changed it, the work first; none where the request holds it already, or has no room for it.
-        outdated: older forms, which are not to be quoted beside it.
-        tokens: what the quotes take, with their labels.
-        cut: the source of a table of which more rows are needed than there is room for.
-        counted: those of the quotes of which each counts, although others may say the same.
-        listed: those of the quotes that only name things: passages say more of what they name, and may hold them.
-        beside: tokens that passages may take beside the quotes, where these say what is asked for; None: as many as without them.
+        quotes: the work, then its changes; empty if the request already holds it or it does not fit.
+        outdated: older forms, which must not be quoted beside it.
+        tokens: tokens of the quotes with their labels.
+        cut: the source of a table of which not all needed rows fit.
+        counted: quotes that each count even if others have the same text.
+        listed: quotes that only name things; passages about these things may contain them.
+        beside: most tokens for other passages, if the quotes answer the question; None for no such limit.
     """
 
     quotes: tuple[Quote, ...] = ()
@@ -36,7 +36,7 @@ class FoundWork(NamedTuple):
     beside: int | None = None
 
     def joined(self, other: FoundWork) -> FoundWork:
-        """Both."""
+        """Merge the two."""
         cut = other.cut if self.cut is None else self.cut
         quotes, outdated = (*self.quotes, *other.quotes), (*self.outdated, *other.outdated)
         tokens, counted, listed = self.tokens + other.tokens, self.counted | other.counted, self.listed | other.listed
@@ -44,9 +44,9 @@ class FoundWork(NamedTuple):
 
 
 def with_work(ranking: RankedQuotes, index: PassageIndex, work: FoundWork) -> RankedQuotes:
-    """A ranking with a work in front, without the passages that stand in it or in its older forms.
+    """A ranking with a work in front, without the passages that overlap it or its older forms.
 
-    Of a record that is named a work may be a part; then the rest of the record stays.
+    If the work is part of a record that the question names, the rest of the record stays.
     """
     apart: dict[int, list[Quote]] = {}
     for quote in {*work.quotes, *work.outdated} - work.listed:

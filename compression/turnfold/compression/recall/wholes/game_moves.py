@@ -22,19 +22,19 @@ from turnfold.compression.text.quotes import Quotable, Quote
 
 _LONGEST: Final = 60  # characters of a user's move
 _FEWEST: Final = 5
-_LEAST: Final = 0.6  # share of the users' messages since a game began that are moves
+_LEAST: Final = 0.6  # share of the users' messages since the start of a game that are moves
 
 
 def find_moves(
     sources: Sequence[Quotable], behind: Sequence[Quotable], asks: str, room: int, count: Callable[[str], int], memo: Memo
 ) -> FoundWork:
-    """How the newest game began, and all folded moves since with their answers; where these have no room, without.
+    """The start of the newest game and all folded moves since, with their answers, or without if these don't fit.
 
     Args:
-        sources: what may be quoted.
-        behind: what the request holds as it was, behind these.
-        asks: what the user says now.
-        room: tokens that quotes may take.
+        sources: messages that may be quoted.
+        behind: later messages, which the request holds unchanged.
+        asks: the user's current message.
+        room: most tokens for quotes.
     """
     if len(asks) > _LONGEST:
         return FoundWork()
@@ -60,7 +60,7 @@ def find_moves(
 
 
 def _answered(text: str) -> Range:
-    """The first line of an answer, if it is as short as a move ("12... Bb7"), else its first sentence."""
+    """The first line of an answer if it is as short as a move ("12... Bb7"), else its first sentence."""
     line = text.find("\n")
     return (0, line) if 0 < line <= _LONGEST else short_opening(text)
 

@@ -26,19 +26,19 @@ from turnfold.compression.text.sentences import rough_sentences
 from turnfold.compression.text.spans import QUESTION_MARKS
 
 _MOST: Final = 800  # tokens
-_FEWEST: Final = 4  # exchanges, or questions, that are no chance
-_ENDING: Final = 300  # characters of an answer in which its question stands
+_FEWEST: Final = 4  # fewer exchanges or questions may be chance
+_ENDING: Final = 300  # characters at the end of an answer that contain its question
 _ITEM: Final = re.compile(r"^[ \t]*(?:[-*•]|\d{1,3}[.)])[ \t]+([^\n:–—]{1,60})", re.MULTILINE)
 _FEWEST_ITEMS: Final = 3
 
 
 def find_given(sources: Sequence[Quotable], asks: str, room: int, count: Callable[[str], int], memo: Memo) -> FoundWork:
-    """The things that the chat gave to requests for one more, or the questions that it asked; the newest that have room.
+    """The items that the chat gave in reply to requests for one more, or the questions that it asked; the newest that fit.
 
     Args:
-        sources: what may be quoted.
-        asks: what the user says now.
-        room: tokens that quotes may take.
+        sources: messages that may be quoted.
+        asks: the user's current message.
+        room: most tokens for quotes.
     """
     room = min(_MOST, room)
     if not asks_for_others(asks) or several_speak(sources, memo):
@@ -57,7 +57,7 @@ def find_given(sources: Sequence[Quotable], asks: str, room: int, count: Callabl
 
 
 def _given(sources: Sequence[Quotable], memo: Memo) -> list[tuple[Range, ...]]:
-    """What each answer gave to a request for one more, and the answer before the first of them."""
+    """What each answer gave in reply to a request for one more, and the answer before the first of them."""
     asked = of_each(memo, "asks-for-others", sources, _asks_for_more)
     named = of_each(memo, "given-things", sources, _things)
     users = [n for n, one in enumerate(sources) if one.role == "user"]
@@ -70,7 +70,7 @@ def _asks_for_more(source: Quotable) -> bool:
 
 
 def _things(source: Quotable) -> tuple[Range, ...]:
-    """The heads of an answer's list, or its first sentence."""
+    """The first lines of an answer's list items, or its first sentence."""
     if source.role != "assistant":
         return ()
     items = tuple(found.span(1) for found in _ITEM.finditer(source.text))

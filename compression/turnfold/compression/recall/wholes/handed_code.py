@@ -25,12 +25,12 @@ from turnfold.compression.text.dialogue.wanted.materials import is_about_all_cod
 from turnfold.compression.text.quotes import Quotable, Quote
 
 _MOST: Final = 1_500  # tokens
-_HALF: Final = 2  # names of a block for one that another must define to take its place
-_LEAST_SIZE: Final = 0.5  # and of its characters
+_HALF: Final = 2  # the share, one in so many, of a block's names that another must define to replace it
+_LEAST_SIZE: Final = 0.5  # and the share of its characters
 
 
 class _Handed(NamedTuple):
-    """A block of code as it stands now."""
+    """A block of code in its current form."""
 
     quote: Quote
     names: frozenset[str]
@@ -45,14 +45,14 @@ def find_code(
     count: Callable[[str], int],
     memo: Memo,
 ) -> FoundWork:
-    """The code that a request is about, as users pasted it and as it was changed since.
+    """The code that a request is about, as users pasted it, and its later changes.
 
     Args:
-        sources: what may be quoted.
-        behind: what the request holds as it was, behind these.
+        sources: messages that may be quoted.
+        behind: later messages, which the request holds unchanged.
         folded: the request, case-folded.
-        held: sources of which something is quoted anyway; where that is such code, no other is meant but what is named.
-        room: tokens that quotes may take.
+        held: sources that are quoted anyway; if they hold such code, other code is only added if it is named.
+        room: most tokens for quotes.
     """
     if not needs_code(folded):
         return FoundWork()
@@ -79,7 +79,7 @@ def find_code(
 
 
 def find_read_code(asked: PartRequest) -> FoundWork:
-    """The same of the files that an agent's tools printed, for a request about all of them."""
+    """Like `find_code`, for files that an agent's tools printed and a request about all of them."""
     if not (needs_code(asked.text) and is_about_all_code(asked.text)):
         return FoundWork()
     return find_outline(asked, printed_parts(asked.memo, [*asked.sources, *asked.behind]))._replace(beside=BESIDE)
@@ -92,7 +92,7 @@ def _blocks(source: Quotable) -> tuple[CodeBlock, ...]:
 
 
 def _add(now: list[_Handed], new: _Handed, *, is_handed: bool) -> None:
-    """Put a block in the place of the one that it replaces, or behind all if a user handed it or it changes one."""
+    """Replace a block by its new version, or append it if a user handed it over or it changes one."""
     shared = [len(one.names & new.names) for one in now]
     most = max(shared, default=0)
     if most and _replaces(new, now[at := shared.index(most)]):

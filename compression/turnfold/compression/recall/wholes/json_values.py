@@ -21,11 +21,11 @@ from turnfold.compression.text.blocks import Range
 from turnfold.compression.text.dialogue.wanted.json_values import ValueRequest, json_value, value_request
 from turnfold.compression.text.quotes import Quotable, Quote
 
-_LEAST: Final = 0.5  # share of the message's words that the value has, where it is not named
+_LEAST: Final = 0.5  # share of the message's words that a value must have if it is not named
 
 
 class _HeldValue(NamedTuple):
-    """A value, with its words and its outermost keys."""
+    """A JSON value, with its words and its top-level keys."""
 
     place: Range
     said: frozenset[str]
@@ -35,7 +35,7 @@ class _HeldValue(NamedTuple):
 def find_json(
     sources: Sequence[Quotable], index: PassageIndex, question: Question, folded: str, count: Callable[[str], int], memo: Memo
 ) -> FoundWork:
-    """The value that a message wants otherwise, its older forms left out; none where the request holds it.
+    """The value that a message wants changed, with older forms as outdated; no quotes if the request holds it.
 
     Args:
         folded: the message, case-folded.
@@ -65,7 +65,7 @@ def _value(source: Quotable) -> _HeldValue | None:
 
 
 def _meant(held: dict[int, _HeldValue], wanted: ValueRequest, languages: Sequence[str]) -> list[int]:
-    """The numbers of the messages that hold the value that is meant, in its forms, the newest last."""
+    """The numbers of the messages that hold the forms of the requested value, the newest last."""
     has = {n: _share(wanted.telling, value.said, languages) for n, value in held.items()}
     most = max(has.values(), default=0.0)
     if not has or (most < _LEAST and not wanted.is_named):
@@ -75,7 +75,7 @@ def _meant(held: dict[int, _HeldValue], wanted: ValueRequest, languages: Sequenc
 
 
 def _share(telling: frozenset[str], said: frozenset[str], languages: Sequence[str]) -> float:
-    """The share of the words that are said, in whichever form."""
+    """The share of the words that are said, in any inflection."""
     known: set[int] = set().union(*(words.stem_table(said, name).values() for name in languages))
     stems = [{words.stem_table([word], name)[word] for name in languages} for word in sorted(telling)]
     return sum(not known.isdisjoint(one) for one in stems) / max(1, len(stems))

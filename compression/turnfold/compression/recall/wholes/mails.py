@@ -18,16 +18,16 @@ from turnfold.compression.text.blocks import Range
 from turnfold.compression.text.dialogue.wanted.mails import NamedMails, mail_names, mail_places, named_mails
 from turnfold.compression.text.quotes import Quotable, Quote
 
-_FEWEST: Final = 2  # emails of which a place may name one
+_FEWEST: Final = 2  # emails, from which a number may single one out
 
 
 def find_mails(
     sources: Sequence[Quotable], question: Question, folded: str, count: Callable[[str], int], memo: Memo
 ) -> FoundWork:
-    """The emails that a request means; none where all of them have no room.
+    """The emails that a request refers to; empty if they don't all fit.
 
     Args:
-        sources: what may be quoted.
+        sources: messages that may be quoted.
         folded: the request, case-folded.
     """
     room = question.whole_room - fence_tokens(count)
@@ -42,7 +42,7 @@ def find_mails(
 
 
 def _meant(every: Sequence[Quotable], mails: Sequence[Quote], named: NamedMails) -> list[Quote]:
-    """Those that the request means: of one writer, where it names one."""
+    """The emails that the request refers to: those of one writer, if it names one."""
     names = [mail_names(every[n].text[start:end]) for n, start, end in mails]
     shared = frozenset.intersection(*names)
     some = [one for one, said in zip(mails, names, strict=True) if not named.said.isdisjoint(said - shared)] or [*mails]

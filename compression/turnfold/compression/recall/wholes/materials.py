@@ -24,10 +24,10 @@ def find_materials(
     """The material that a request needs.
 
     Args:
-        sources: what may be quoted.
-        behind: what the request holds as it was, behind these.
+        sources: messages that may be quoted.
+        behind: later messages, which the request holds unchanged.
         folded: the request, case-folded.
-        room: tokens that quotes may take.
+        room: most tokens for quotes.
     """
     kinds = needed_kinds(folded)
     if not kinds:

@@ -33,17 +33,17 @@ from turnfold.compression.text.dialogue.wanted.row_requests import (
 from turnfold.compression.text.quotes import Quotable, Quote
 from turnfold.compression.text.records import main_rows, records_of, table_records
 
-_FEWEST: Final = 8  # records of a table
-_FIRST: Final = 400  # characters of rows, in which their heads are
+_FEWEST: Final = 8  # fewest records of a table
+_FIRST: Final = 400  # characters of rows that contain their headings
 _MOST: Final = 5000
 _SIGNS: Final = ("\t", "|", ";", ",")  # between cells
 _SURE_SIGNS: Final = ("\t", "|")
-_ALIKE: Final = 0.8  # part of the rows that have as many cells
-_WORD: Final = 100  # bytes that a word takes, about
+_ALIKE: Final = 0.8  # share of the rows that have the same number of cells
+_WORD: Final = 100  # approximate bytes of a word
 
 
 class _HeldTable(NamedTuple):
-    """A table: the words in it and above it, and those by which people name what it holds."""
+    """A table, with the words in and above it, and the words by which people name its contents."""
 
     runs: tuple[Range, ...]
     above: int
@@ -54,10 +54,10 @@ class _HeldTable(NamedTuple):
 def find_named_rows(
     sources: Sequence[Quotable], question: Question, folded: str, count: Callable[[str], int], memo: Memo
 ) -> FoundWork:
-    """The rows that a question names, as they are quoted; none where it names none.
+    """The rows that a question names; empty if it names none.
 
     Args:
-        sources: what may be quoted.
+        sources: messages that may be quoted.
         folded: the question, case-folded.
     """
     if not (question.whole_room and asked_of_rows(folded)):
@@ -75,7 +75,7 @@ def find_named_rows(
 
 
 def find_numbered_rows(asked: PartRequest) -> FoundWork:
-    """The rows that a question names by their numbers, of the newest table, with what stands above all."""
+    """The rows of the newest table that a question names by number, with the text above all rows."""
     sources, behind, question, room, count, memo = asked
     numbers, are_lines = named_row_numbers(words.fold(question))
     if not numbers:
@@ -96,7 +96,7 @@ def find_numbered_rows(asked: PartRequest) -> FoundWork:
 
 
 def _grid(text: str, table: _HeldTable) -> list[Range]:
-    """The rows of a table whose records have as many cells each, or signs that nothing else has; a list has none."""
+    """The rows of a table whose records have the same number of cells, or separators used nowhere else; empty for a list."""
     records = [one for one in _records(text, table) if any(map(str.isalnum, text[slice(*one)]))]
     for sign in _SIGNS:
         cells = Counter(text.count(sign, *one) for one in records)
@@ -116,7 +116,7 @@ def _records(text: str, table: _HeldTable) -> list[Range]:
 
 
 def _tables(sources: Sequence[Quotable], memo: Memo) -> list[_HeldTable | None]:
-    """The table that each source is, if it is one."""
+    """For each source, its table, or None."""
 
     def run(known: list[_HeldTable | None] | None, same: int) -> list[_HeldTable | None]:
         return [*(known or ())[:same], *map(_table, sources[same:])]
@@ -143,7 +143,7 @@ def _words(text: str) -> frozenset[str]:
 
 
 def _named(said: Sequence[frozenset[str]], asked: frozenset[str], *, joined: bool) -> list[int]:
-    """The numbers of the records that are named, by the words of each; the first one stands beside what is above all."""
+    """The numbers of the records that the question names, given the words of each. The first one goes with the text above all."""
     held = ([n for n, one in enumerate(said) if word in one] for word in asked)
     telling = [found for found in held if 0 < len(found) <= COMMON * len(said) and found != [0]]
     having = Counter(n for found in telling for n in found)
@@ -154,7 +154,7 @@ def _named(said: Sequence[frozenset[str]], asked: frozenset[str], *, joined: boo
 def _quoted(
     source: int, text: str, table: _HeldTable, asked: frozenset[str], joined: bool, room: int, count: Callable[[str], int]
 ) -> FoundWork:
-    """The records with what stands above all; nothing where they don't fit, for some would be taken for all."""
+    """The records with the text above all; nothing if they don't all fit, since some could be mistaken for all."""
     records = _records(text, table)
     chosen = _named([_words(text[slice(*one)]) for one in records], asked, joined=joined)
     if not chosen:

@@ -19,9 +19,9 @@ from turnfold.compression.text import words
 from turnfold.compression.text.dialogue.wanted.row_requests import held_fields
 from turnfold.compression.text.lexicon import lexicon, one_of
 
-_ENDS: Final = 5  # rows of either end, if a question does not say how many
+_ENDS: Final = 5  # rows at either end, if a question gives no number
 _MOST_ENDS: Final = 25
-_NUMERIC: Final = 0.7  # share of the cells with a figure from which a column is one of figures
+_NUMERIC: Final = 0.7  # share of cells with a figure from which a column counts as numeric
 _SEPARATORS: Final = "|\t;,"
 _GAP: Final = re.compile(r"[ \t]{2,}")
 _ELEMENT: Final = re.compile(r"<t[dh][^<>]{0,200}>([^<>]{0,400})</t[dh]>")
@@ -36,26 +36,26 @@ _UPWARD, _DOWNWARD = (
 )
 _COUNTED: Final = re.compile(r"\b(\d{1,2})\b")
 _HOW_MANY: Final = re.compile(r"\b(?:top|best|worst|the|die|les|los|las|os|i|le|de)[ -](\d{1,2})\b")
-#: Words for numbers, in whatever language.
+#: Words for numbers, in any language.
 _SPELT: Final = frozenset(pair.partition("=")[2] for pairs in lexicon("numbers").values() for pair in pairs).union(
     *(forms for base, forms in lexicon("irregular_english").items() if base.isdigit())
 )
 
 
 class _FigureColumn(NamedTuple):
-    """A column of figures: its head, and its figure in each record, None where that has none."""
+    """A numeric column: its heading, and its figure in each record (None if a record has none)."""
 
     head: str
     figures: Sequence[float | None]
 
 
 def needed_rows(records: Sequence[str], among: Sequence[int], folded: str, having: Callable[[str], int]) -> list[int]:
-    """The numbers of the records that a question needs first, of those among which it may choose.
+    """The numbers of the records that a question needs first, chosen from `among`.
 
     Args:
-        records: texts, of which the first may be the head of all.
+        records: the records' texts; the first may be the heading of all.
         folded: the question, case-folded.
-        having: how many words of the question a text has.
+        having: counts the question's words in a text.
     """
     columns = _asked_columns(_columns(records), folded, having)
     beyond = _beyond(columns, among, folded)
@@ -63,14 +63,14 @@ def needed_rows(records: Sequence[str], among: Sequence[int], folded: str, havin
 
 
 def counting_words(folded: str) -> frozenset[str]:
-    """The words of a question that say how many rows, or up to which figure: "the three cheapest", "above 850"."""
+    """The words of a question that say how many rows it wants, or up to which figure: "the three cheapest", "above 850"."""
     limits = _NUMBER.findall(folded) if _limits(folded) else ()
     spelt = _SPELT.intersection(words.words(folded))
     return spelt.union(_HOW_MANY.findall(folded), *(words.words(one) for one in limits))
 
 
 def _cells(records: Sequence[str]) -> list[dict[str, str]]:
-    """The cells of each record by the heads of their columns."""
+    """The cells of each record, by the headings of their columns."""
     if all(record.lstrip().startswith("{") for record in records):
         return [*map(_fields, records)]
     heads, *_ = split = [_split(record, max(_SEPARATORS, key=records[0].count)) for record in records]
@@ -92,7 +92,7 @@ def _fields(record: str) -> dict[str, str]:
 
 
 def _columns(records: Sequence[str]) -> list[_FigureColumn]:
-    """The columns of figures, without those that only count the records."""
+    """The numeric columns, except those that only number the records."""
     cells = _cells(records)
     found = []
     for head in dict.fromkeys(key for one in cells[:2] for key in one):
@@ -105,7 +105,7 @@ def _columns(records: Sequence[str]) -> list[_FigureColumn]:
 
 
 def _figure(cell: str) -> float | None:
-    """What a cell counts as: a day, or its one figure."""
+    """The value of a cell: a day as a number, or its only figure."""
     if day := _DAY.match(cell):
         return float(day[0].replace("-", ""))
     numbers = _NUMBER.findall(cell)
@@ -118,7 +118,7 @@ def _value(number: str) -> float | None:
 
 
 def _asked_columns(columns: Sequence[_FigureColumn], folded: str, having: Callable[[str], int]) -> Sequence[_FigureColumn]:
-    """The columns whose heads have words of the question, else those of the kinds that it names; all where it names none."""
+    """The columns whose headings have words of the question, else those of the kinds that it names, else all columns."""
     fields = frozenset(held_fields(folded))
     named = [one for one in columns if having(one.head.replace("_", " "))]
     of_kind = [one for one in columns if fields.intersection(held_fields(one.head.lower().replace("_", " ")))]
@@ -126,7 +126,7 @@ def _asked_columns(columns: Sequence[_FigureColumn], folded: str, having: Callab
 
 
 def _beyond(columns: Sequence[_FigureColumn], among: Sequence[int], folded: str) -> list[int]:
-    """The records on the side of a limit that a question names, the farthest first; none where all are or none is."""
+    """The records on one side of a limit in the question, the farthest first; empty if that is all of them or none."""
     limits = _limits(folded)
     if limits is None:
         return []
@@ -140,7 +140,7 @@ def _beyond(columns: Sequence[_FigureColumn], among: Sequence[int], folded: str)
 
 
 def _limits(folded: str) -> tuple[float, float] | None:
-    """Between what figures a question asks for rows, days as they count."""
+    """The lower and upper limit of the rows that a question asks for; days are numbers."""
     said = _DAY.sub(lambda day: day[0].replace("-", ""), folded)
     up, down, both = _UPWARD.search(said), _DOWNWARD.search(said), _BETWEEN.search(said)
     found = up or down or both
@@ -154,7 +154,7 @@ _FAR: Final = float("inf")
 
 
 def _ends(columns: Sequence[_FigureColumn], among: Sequence[int], number: int) -> list[int]:
-    """The records at either end of each column, the outermost first."""
+    """The records at both ends of each column, the outermost first."""
     found: dict[int, None] = {}
     for column in columns:
         ordered = sorted((n for n in among if column.figures[n] is not None), key=lambda n: (column.figures[n], n))
@@ -164,5 +164,5 @@ def _ends(columns: Sequence[_FigureColumn], among: Sequence[int], number: int) -
 
 
 def _number_of_ends(folded: str) -> int:
-    """How many rows a question asks for, "the five cheapest"; a few where it doesn't say."""
+    """The number of rows that a question asks for, as in "the five cheapest"; by default a few."""
     return max(_ENDS, next((int(one) for one in _COUNTED.findall(folded) if int(one) <= _MOST_ENDS), 0))

@@ -33,17 +33,17 @@ from turnfold.compression.text.passages import estimate
 from turnfold.compression.text.quotes import Quotable, Quote
 
 _SPEAKERS: Final = ("user", "assistant")
-_LONG: Final = 500  # tokens of a text through which somebody goes
-_LONGEST: Final = 400  # characters of a message that answers a question of a text which is gone through one by one
-_SOON: Final = 3  # messages from a text on in which it is said that it be gone through
-_OFTEN: Final = 2  # times that the next part was asked for, from which a text is gone through that does not say so
-_MORE: Final = 2  # parts behind the next one
+_LONG: Final = 500  # tokens of a text that people work through in steps
+_LONGEST: Final = 400  # characters of a reply to a question of a text that is worked through one by one
+_SOON: Final = 3  # messages after a text within which somebody says to go through it
+_OFTEN: Final = 2  # requests for the next part from which a text counts as worked through without that
+_MORE: Final = 2  # parts after the next one
 _MOST: Final = 2_000  # tokens
 _BESIDE: Final = 200  # tokens of other passages
 
 
 class _Stepping(NamedTuple):
-    """What a message says of going through a text: that the next part is wanted, that a step is done, that it be one by one."""
+    """What a message says about working through a text: that it wants the next part, that a step is done, or to go one by one."""
 
     goes_on: bool
     is_done: bool
@@ -54,7 +54,7 @@ _NOTHING: Final = _Stepping(goes_on=False, is_done=False, one_by_one=False)
 
 
 def find_next_parts(sources: Sequence[Quotable], question: Question, count: Callable[[str], int], memo: Memo) -> FoundWork:
-    """What comes next of a folded text that is gone through; nothing where none is."""
+    """The next parts of a folded text that is being worked through; empty if there is none."""
     room = min(_MOST, question.whole_room - fence_tokens(count))
     if room <= 0 or question.request or len(question.text) > _LONGEST:
         return FoundWork()
@@ -88,7 +88,7 @@ def _said_in(text: str) -> _Stepping:
 
 
 def _gone_through(sources: Sequence[Quotable], said: Sequence[_Stepping], asked: _Stepping) -> int | None:
-    """The newest folded text that is gone through: a user's, or steps that the other side has listed."""
+    """The newest folded text that is being worked through: one of a user, or steps that the other side has listed."""
     for n in range(len(sources) - 1, -1, -1):
         role, text = sources[n].role, sources[n].text
         if role not in _SPEAKERS or len(text) <= _LONG or estimate(text) < _LONG:
@@ -104,7 +104,7 @@ def _gone_through(sources: Sequence[Quotable], said: Sequence[_Stepping], asked:
 
 
 def _answers(messages: Sequence[Quotable], said: Sequence[_Stepping], at: int) -> list[str]:
-    """The answers that go on with a text: those to messages that ask for the next part, where any does."""
+    """The answers that continue with a text: those to messages that ask for the next part, if there are any."""
     behind = [n for n in range(at + 1, len(messages)) if messages[n].role == "assistant"]
     asked = [n for n in behind if said[n - 1].is_done]
     begun = [n for n in behind[:1] if n not in asked]
@@ -112,8 +112,10 @@ def _answers(messages: Sequence[Quotable], said: Sequence[_Stepping], at: int) -
 
 
 def _next(text: str, parts: Sequence[Range], answers: Sequence[str], asked: str) -> Range:
-    """The numbers of the first and the last part that may come next: behind the one that is said to be done, or those that
-    answers have covered."""
+    """The numbers of the first and last part that may come next.
+
+    They follow the part that was reported as done, or the parts that the answers have covered.
+    """
     if (done := done_step(asked)) is not None:
         return done, done + _MORE
     at, size = progress(text, parts, answers)
@@ -121,6 +123,9 @@ def _next(text: str, parts: Sequence[Range], answers: Sequence[str], asked: str)
 
 
 def _behind_asked(text: str, parts: Sequence[Range], answer: Sequence[str]) -> Range:
-    """The same in a quiz, where nobody says "next": behind the question that the last answer asks; nothing where it asks none."""
+    """Like `_next`, for a quiz, in which nobody says "next": the parts after the question asked by the last answer.
+
+    Empty if that answer asks none of the questions.
+    """
     asked = [n for n, part in enumerate(parts) if any(says_part(text[slice(*part)], one) for one in answer)]
     return (asked[-1] + 1, asked[-1] + 1 + _MORE) if asked else (len(parts), 0)

@@ -34,11 +34,11 @@ from turnfold.compression.text.dialogue.wanted.picks import PLACES
 from turnfold.compression.text.quotes import Quotable, Quote
 
 _WHOLE: Final = 600  # characters of a text that is quoted whole
-_PREFIX: Final = 4  # letters by which "hikes" are a hike
-_REQUEST: Final = 400  # characters of a message that asks for things to be offered
-_MOST: Final = 300  # tokens that a message takes which is quoted for its label
-_IN_REQUEST: Final = 2  # what a word counts in the request, against one in what is offered
-_SERIES: Final = 2  # exchanges with labels of one noun
+_PREFIX: Final = 4  # letters by which "hikes" match "hike"
+_REQUEST: Final = 400  # characters of a message that asks for suggestions
+_MOST: Final = 300  # most tokens for a message that is quoted for its label
+_IN_REQUEST: Final = 2  # weight of a word in the request, relative to one in an offered item
+_SERIES: Final = 2  # exchanges whose labels share a noun
 
 
 def find_offer(
@@ -49,14 +49,9 @@ def find_offer(
     count: Callable[[str], int],
     memo: Memo,
 ) -> FoundWork:
-    """What was offered in the place that a question names; nothing where it names none. Where it says no more of it than that it
-    was offered ("the third suggestion"), that is the newest.
+    """The offered item at the place that a question names; empty if it names none.
 
-    Args:
-        sources: what may be quoted.
-        behind: what the request holds as it was, behind these.
-        folded: the question, case-folded.
-        room: tokens that quotes may take.
+    If the question only says that it was offered ("the third suggestion"), the newest offer is meant.
     """
     named = named_offer(folded)
     if named is None or room <= 0:
@@ -83,7 +78,7 @@ def find_offer(
 
 
 def _answers(sources: Sequence[Quotable], n: int) -> bool:
-    """Whether a message answers one that may ask for things to be offered."""
+    """Whether a message answers one that may ask for suggestions."""
     request = sources[n - 1]
     return (request.role, sources[n].role) == ("user", "assistant") and len(request.text) <= _REQUEST
 
@@ -99,7 +94,7 @@ def _offered(answer: Quotable) -> Sequence[Range]:
 def _quoted(
     sources: Sequence[Quotable], at: int, ranges: Sequence[Range], place: int, room: int, count: Callable[[str], int]
 ) -> FoundWork:
-    """All of a short text that offers things, else the one in the place; of two alternatives both."""
+    """All of a short text with suggestions, else the one at the place; of two alternatives, both."""
     text = sources[at].text
     chosen = ranges if place == ALTERNATIVE else [ranges[place - 1 if place > 0 else place]]
     if len(text) <= _WHOLE:
@@ -110,17 +105,17 @@ def _quoted(
 
 
 def _beginnings(message: Quotable) -> frozenset[str]:
-    """The first letters of a message's words."""
+    """The first letters of each word of a message."""
     return frozenset(word[:_PREFIX] for word in words.words(words.fold(message.text)))
 
 
 def find_labelled(sources: Sequence[Quotable], folded: str, room: int, count: Callable[[str], int], memo: Memo) -> FoundWork:
-    """The exchanges whose labels a question names, of a series of such; each message and what answers it.
+    """The exchanges with the labels that a question names, from a series of labelled ones; each message and its answer.
 
     Args:
-        sources: what may be quoted.
+        sources: messages that may be quoted.
         folded: the question, case-folded.
-        room: tokens that quotes may take.
+        room: most tokens for quotes.
     """
     named = named_labels(folded)
     if not named or room <= 0:
@@ -138,13 +133,13 @@ def find_labelled(sources: Sequence[Quotable], folded: str, room: int, count: Ca
 
 
 def _labelled(named: Label, series: dict[str, dict[int, int]]) -> int | None:
-    """Where the exchange of a label begins; of "number 4" in the series that was told last."""
+    """The start of the exchange with a label; "number 4" means the one in the most recent series."""
     nouns = [noun for noun in series if noun[:_PREFIX] == named.noun[:_PREFIX] or not named.noun]
     return max((series[noun][named.number] for noun in nouns if named.number in series[noun]), default=None)
 
 
 def _exchange(sources: Sequence[Quotable], at: int) -> list[Quote]:
-    """A message, and what answers a user's; of a long one what it begins with."""
+    """A message and, if it is a user's, the answer; of long messages, the beginning."""
     both = [at]
     if sources[at].role == "user" and at + 1 < len(sources) and sources[at + 1].role == "assistant":
         both.append(at + 1)

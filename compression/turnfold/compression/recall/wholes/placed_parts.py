@@ -21,15 +21,15 @@ from turnfold.compression.text.dialogue.wanted.places import NamedParts, last_nu
 from turnfold.compression.text.quotes import Quotable, Quote
 
 _SPEAKERS: Final = ("user", "assistant")
-_ENDING: Final = 2  # letters of an ending
+_ENDING: Final = 2  # letters of an inflectional ending
 _LEAST: Final = 200  # characters of a text that has parts with places
 
 
 def find_parts(sources: Sequence[Quotable], question: Question, folded: str, count: Callable[[str], int]) -> FoundWork:
-    """The parts that a question names by their place, as they are quoted; none where it names none.
+    """The parts that a question names by their position; empty if it names none.
 
     Args:
-        sources: what may be quoted.
+        sources: messages that may be quoted.
         folded: the question, case-folded.
     """
     parts = _asked(question, folded) if question.whole_room else None
@@ -49,7 +49,7 @@ def find_parts(sources: Sequence[Quotable], question: Question, folded: str, cou
 
 
 def _asked(question: Question, folded: str) -> NamedParts | None:
-    """The named parts; "the next chapter" is the one behind that of the last answer."""
+    """The named parts; "the next chapter" is the one after that of the last answer."""
     parts = named_parts(folded)
     if parts is None or not parts.is_next:
         return parts
@@ -63,11 +63,11 @@ def _holds(source: Quotable, parts: NamedParts) -> bool:
 
 
 def _is_called(noun: str, said: set[str]) -> bool:
-    """Whether words name a part by its noun, be it in the plural: "step", "steps"."""
+    """Whether words name a part by its noun, in singular or plural: "step", "steps"."""
     return any(noun.startswith(word) or word.startswith(noun) for word in said if abs(len(word) - len(noun)) <= _ENDING)
 
 
 def _said(sources: Sequence[Quotable], n: int) -> set[str]:
-    """The words of a text, and of what the user said just before it."""
+    """The words of a text, and of the user's message just before it."""
     before = sources[n - 1].text if n and sources[n - 1].role == "user" else ""
     return set(words.words(words.fold(f"{before}\n{sources[n].text}")))

@@ -24,7 +24,7 @@ _MOST: Final = 600  # tokens of a plan that is quoted
 
 
 def newest_plan(sources: Sequence[Quotable], behind: Sequence[Quotable]) -> list[Quote]:
-    """The call that holds the newest plan of the sources; none where the request holds a newer one `behind` them."""
+    """The call with the newest plan in the sources; empty if the request holds a newer one in `behind`."""
     if any(map(_holds_plan, behind)):
         return []
     for number in reversed(range(len(sources))):

@@ -29,17 +29,17 @@ from turnfold.compression.text.dialogue.wanted.versions import (
 from turnfold.compression.text.dialogue.wanted.works import WANTED_WORDS, AskedWork
 from turnfold.compression.text.quotes import Quotable, Quote
 
-_LONGEST_REQUEST: Final = 160  # characters of a message that only says what is to be otherwise
-_SHORTEST: Final = 80  # characters of a version; what is shorter is a nod
-_LEAST_SIZE: Final = 0.1  # of a text's characters, from which another may be a version of it
-_WHOLE: Final = 0.6  # of the longest one's, from which a version is no mere part
-_MOST_WORDS: Final = 0.5  # of the longer one's words, from which two texts are versions of one
-_PREFIX: Final = 4  # letters by which "short" is "shorter"
-_NEXT: Final = 2  # messages from a version to the next
+_LONGEST_REQUEST: Final = 160  # characters of a message that only requests a change
+_SHORTEST: Final = 80  # characters of a version; anything shorter is a nod
+_LEAST_SIZE: Final = 0.1  # share of a text's characters that a version of it needs
+_WHOLE: Final = 0.6  # share of the longest version's characters, from which a version is complete
+_MOST_WORDS: Final = 0.5  # share of the longer text's words that two versions have in common
+_PREFIX: Final = 4  # letters by which "short" matches "shorter"
+_NEXT: Final = 2  # messages from one version to the next
 
 _PREVIOUS: Final = (-2,)
 
-#: Numbers of the messages that hold the versions of a text, in order.
+#: Numbers of the messages with the versions of a text, in order.
 Chain = tuple[int, ...]
 
 
@@ -52,20 +52,16 @@ def find_revisions(
     count: Callable[[str], int],
     memo: Memo,
 ) -> tuple[tuple[Quote, ...], int]:
-    """The versions that a message means, and the tokens that quoting them takes; none where it means the newest, where nothing
-    was revised so, or where they have no room.
+    """The versions that a message refers to, and the tokens of their quotes.
 
-    Args:
-        messages: what was said.
-        behind: the first of them that is not folded; the request holds these.
-        folded: the message, case-folded.
+    Empty if it refers to the newest, if nothing was revised in this way, or if they don't fit.
     """
     asked = wanted.asked
     if not wanted.is_whole or asked.versions == NEWEST or asked.kind == "code":
         return (), 0
     names = frozenset(content_words(folded)) - WANTED_WORDS - VERSION_WORDS
     found = chains(messages, memo)
-    for chain in sorted(found, key=lambda one: (len(one), one), reverse=True):  # what was revised most is what one speaks of
+    for chain in sorted(found, key=lambda one: (len(one), one), reverse=True):  # the text with most revisions is the likeliest
         if not _is_named(messages, chain, asked):
             continue
         meant = [n for n in _meant(messages, _with_alike(messages, chain), asked, folded, names) if n < behind]
@@ -76,8 +72,7 @@ def find_revisions(
 
 
 def newest_revision(messages: Sequence[Quotable], number: int, memo: Memo) -> Chain:
-    """Of the text that a message holds a version of, the newest whole version and what changed it; () where nothing was revised
-    behind that message."""
+    """For a text with a version in a message: its newest complete version and later changes; () if it was not revised since."""
     chain = next((one for one in chains(messages, memo) if number in one and one[-1] != number), ())
     longest = max((len(messages[n].text) for n in chain), default=0)
     whole = max((n for n in chain if len(messages[n].text) >= _WHOLE * longest), default=0)
@@ -85,7 +80,7 @@ def newest_revision(messages: Sequence[Quotable], number: int, memo: Memo) -> Ch
 
 
 def chains(messages: Sequence[Quotable], memo: Memo) -> list[Chain]:
-    """The texts of which there are several versions, in order."""
+    """The texts with several versions, in order."""
     changing = of_each(memo, "asks for a change", messages, _asks_for_change)
     running: dict[int, Chain] = {}
     for n in range(_NEXT, len(messages)):
@@ -96,7 +91,7 @@ def chains(messages: Sequence[Quotable], memo: Memo) -> list[Chain]:
 
 
 def _with_alike(messages: Sequence[Quotable], chain: Chain) -> Chain:
-    """A chain with the texts behind it that have most of the words of one of its versions, whatever was said between them."""
+    """A chain, extended by later texts that share most words with one of its versions, whatever was said in between."""
     known = [_said(messages[n]) for n in chain]
     more: list[int] = []
     for n in range(chain[-1] + 1, len(messages)):
@@ -113,7 +108,7 @@ def _said(message: Quotable) -> frozenset[str]:
 
 
 def _asks_for_change(message: Quotable) -> bool:
-    """Whether a user's message asks for the text before it to be made otherwise."""
+    """Whether a user's message requests a change of the previous text."""
     text = message.text.strip()
     if message.role != "user" or not 0 < len(text) <= _LONGEST_REQUEST:
         return False
@@ -121,7 +116,7 @@ def _asks_for_change(message: Quotable) -> bool:
 
 
 def _is_version(before: Quotable, message: Quotable) -> bool:
-    """Whether a text may be what became of the one before it."""
+    """Whether a text may be a new version of the one before it."""
     sizes = sorted((len(before.text), len(message.text)))
     if (before.role, message.role) != ("assistant", "assistant") or sizes[0] < max(_SHORTEST, _LEAST_SIZE * sizes[1]):
         return False
@@ -137,7 +132,7 @@ def _is_named(messages: Sequence[Quotable], chain: Chain, asked: AskedWork) -> b
 
 
 def _meant(messages: Sequence[Quotable], chain: Chain, asked: AskedWork, folded: str, names: frozenset[str]) -> list[int]:
-    """Those of the versions that the message means; none where there are not so many, or none is as it says."""
+    """The versions that the message refers to; empty if there are not that many, or none fits its description."""
     if behind := version_behind(folded):
         told = content_words(behind)
         changed = (n for n in chain[1:] if _says_any(messages[n - 1].text, told))
@@ -152,6 +147,6 @@ def _meant(messages: Sequence[Quotable], chain: Chain, asked: AskedWork, folded:
 
 
 def _says_any(text: str, told: Iterable[str]) -> bool:
-    """Whether a text has one of the words, or one that begins as it does."""
+    """Whether a text has one of the words, or one with the same beginning."""
     begins = {word[:_PREFIX] for word in told}
     return any(word[:_PREFIX] in begins for word in content_words(words.fold(text)))

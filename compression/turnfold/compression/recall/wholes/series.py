@@ -29,18 +29,18 @@ from turnfold.compression.text.dialogue.wanted.series import (
 )
 from turnfold.compression.text.quotes import Quotable, Quote
 
-_FEWEST: Final = 3  # exchanges that make a series
-_TERSE: Final = 60  # characters of an answer that is no more than the word
-_BRIEF: Final = 40  # and of a message that goes on: "and drizzle?"
+_FEWEST: Final = 3  # exchanges of a series
+_TERSE: Final = 60  # characters of an answer that consists of one word
+_BRIEF: Final = 40  # characters of a message that continues: "and drizzle?"
 
 
 def find_series(sources: Sequence[Quotable], folded: str, room: int, count: Callable[[str], int], memo: Memo) -> FoundWork:
-    """The exchanges that a request goes over.
+    """The exchanges that a request covers.
 
     Args:
-        sources: what may be quoted.
+        sources: messages that may be quoted.
         folded: the request, case-folded.
-        room: tokens that quotes may take.
+        room: most tokens for quotes.
     """
     if room <= 0 or several_speak(sources, memo):
         return FoundWork()
@@ -83,7 +83,7 @@ def _of_mistakes(sources: Sequence[Quotable], memo: Memo) -> list[int]:
 
 
 def _of_label(sources: Sequence[Quotable], folded: str, memo: Memo) -> list[int]:
-    """Those whose messages begin with one label that the request names: "Translate: ...", of the translations."""
+    """The users' messages with a common label that the request names: "Translate: ..." for the translations."""
     labels = of_each(memo, "labels of series", sources, _label)
     named = {label for label in {*labels} if label and names_label(folded, label)}
     return [at for at in _exchanges(sources) if labels[at] in named] if named else []

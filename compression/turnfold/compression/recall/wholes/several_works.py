@@ -27,10 +27,10 @@ _FEWEST: Final = 2
 def several_works(
     sources: Sequence[Quotable], named: frozenset[str], index: PassageIndex, room: int, count: Callable[[str], int], memo: Memo
 ) -> tuple[tuple[Quote, ...], int]:
-    """The answers as they are quoted, in order, the newest where there is no room for all, and the tokens that they take.
+    """The answers as quotes, in order, and their tokens; only the newest if they don't all fit.
 
     Args:
-        sources: what may be quoted.
+        sources: messages that may be quoted.
         named: the words that name the kind.
         index: that of the sources.
     """
@@ -47,7 +47,7 @@ def several_works(
 
 
 class _Request(NamedTuple):
-    """A short message of a user, folded, and its words."""
+    """A short message of a user, case-folded, with its words."""
 
     folded: str
     said: frozenset[str]
@@ -59,7 +59,7 @@ def _answers(sources: Sequence[Quotable], wanted: Set[int], index: PassageIndex,
     terms = _terms(frozenset().union(*(one.said for one in asked.values())), index)
     naming = {word for word, own in terms.items() if not own.isdisjoint(wanted)}
     found: list[int] = []
-    makes = False  # whether what was made last is one of them
+    makes = False  # whether the most recent request was for one of them
     for n, (folded, said) in asked.items():
         names = not naming.isdisjoint(said)
         if names or (makes and asks_for_one_more(folded, alone=found[-1:] != [n - 2])):
@@ -82,7 +82,7 @@ def _is_answer(source: Quotable) -> bool:
 
 
 def _terms(some: frozenset[str], index: PassageIndex) -> dict[str, frozenset[int]]:
-    """The terms of words in the languages of an index, which keeps them."""
+    """The terms of words in the languages of an index; cached in the index."""
     known: dict[str, frozenset[int]] = index.derived(("terms of requests", index.languages), dict)
     new = sorted(some.difference(known))
     tables = [words.stem_table(new, name) for name in index.languages] if new else []

@@ -20,15 +20,15 @@ from turnfold.compression.text.passages import estimate
 from turnfold.compression.text.quotes import Quotable, Quote
 
 _PARAGRAPH: Final = re.compile(r"\S(?:.|\n(?![^\S\n]*\n))*")
-_LEAST: Final = 24  # tokens of a paragraph's beginning that say anything
-_HEADING: Final = 16  # tokens, with its label, of what stays when every second paragraph goes
-_MARGIN: Final = 0.85  # of the room: sizes are estimates
-_SHRINK: Final = 0.85  # by which the estimate of the room is lowered where it was too high
+_LEAST: Final = 24  # tokens of the shortest useful beginning of a paragraph
+_HEADING: Final = 16  # tokens, with label, of what is kept of every second paragraph
+_MARGIN: Final = 0.85  # share of the room: sizes are estimates
+_SHRINK: Final = 0.85  # factor for the estimate if it was too high
 _MOST_PARAGRAPHS: Final = 2000
 
 
 def spread(sources: Sequence[Quotable], works: Sequence[Quote], room: int) -> list[Quote]:
-    """Quotes from all parts of the works, in order, that take about so many tokens."""
+    """Quotes from all parts of the works, in order, with about this many tokens in total."""
     left = [part for work in works for part in _paragraphs(sources, work)][:_MOST_PARAGRAPHS]
     while left:
         sizes = [estimate(sources[n].text[start:end]) + FRAME for n, start, end in left]
@@ -43,7 +43,7 @@ def spread(sources: Sequence[Quotable], works: Sequence[Quote], room: int) -> li
 def fitting_spread(
     sources: Sequence[Quotable], works: Sequence[Quote], room: int, count: Callable[[str], int]
 ) -> tuple[list[Quote], int]:
-    """The works whole, or else what `spread` takes of them, and the tokens of these quotes; nothing where that has no room."""
+    """The works in full, or else the result of `spread`, with the tokens of the quotes; empty if that does not fit."""
     quotes, tokens, size = list(works), quote_tokens(works, sources, count), room
     while tokens > room and size > _LEAST:
         quotes = spread(sources, works, size)
@@ -57,7 +57,7 @@ def _paragraphs(sources: Sequence[Quotable], work: Quote) -> list[Quote]:
 
 
 def joined(sources: Sequence[Quotable], quotes: Iterable[Quote]) -> tuple[Quote, ...]:
-    """The quotes in order, without white space around them; those that overlap, or have nothing between them, as one."""
+    """The quotes in order, stripped of white space. Overlapping quotes, and those with nothing in between, are merged."""
     found: list[Quote] = []
     for n, start, end in sorted(set(quotes)):
         text = sources[n].text

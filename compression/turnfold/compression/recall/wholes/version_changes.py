@@ -21,23 +21,18 @@ from turnfold.compression.text.dialogue.wanted.places import lines
 from turnfold.compression.text.quotes import Quotable, Quote
 from turnfold.compression.text.sentences import rough_sentences
 
-_LEAST_ALIKE: Final = 0.5  # of the lines of the shorter one that the other has as well
+_LEAST_ALIKE: Final = 0.5  # share of the shorter version's lines that the other must have
 _MOST_LINES: Final = 4_000
-_LONG_LINE: Final = 300  # characters of one whose sentences are compared
-_LABEL: Final = 40  # characters of a line that say where its sentences stand
+_LONG_LINE: Final = 300  # characters of a line whose sentences are compared individually
+_LABEL: Final = 40  # characters of a label at the start of a line
 
 
 def version_changes(
     messages: Sequence[Quotable], versions: Sequence[int], folded: int, room: int, count: Callable[[str], int]
 ) -> tuple[tuple[Quote, ...], int]:
-    """Where versions differ from each other, as quotes, and the tokens of these; nothing where they have little in common, or
-    differ too much for the room.
+    """The differences between versions, as quotes, and their tokens.
 
-    Args:
-        messages: what may be quoted, and behind it what the request holds as it was.
-        versions: numbers of those that hold a version, in order.
-        folded: how many messages may be quoted.
-        room: tokens that quotes may take.
+    Empty if the versions have little in common, or differ too much for the room.
     """
     quotes: list[Quote] = []
     for old, new in pairwise(versions):
@@ -51,7 +46,7 @@ def version_changes(
 
 
 def _differences(old: str, new: str) -> tuple[list[Range], list[Range]] | None:
-    """Where two texts differ, in each; None where they are no versions of one."""
+    """The ranges in which two texts differ, for each text; None if they are not versions of one text."""
     ours, theirs = lines(old), lines(new)
     if max(len(ours), len(theirs)) > _MOST_LINES:
         return None
@@ -70,7 +65,7 @@ def _differences(old: str, new: str) -> tuple[list[Range], list[Range]] | None:
 
 
 def _finer(old: str, ours: Sequence[Range], new: str, theirs: Sequence[Range]) -> tuple[Sequence[Range], Sequence[Range]]:
-    """Of as many long lines on both sides the sentences that differ, with what stands in front of the first; else the lines."""
+    """If both sides have the same number of long lines, the differing sentences with the lines' labels; else the lines."""
     if len(ours) != len(theirs) or all(b - a < _LONG_LINE for a, b in (*ours, *theirs)):
         return ours, theirs
     found: tuple[list[Range], list[Range]] = ([], [])
@@ -92,7 +87,7 @@ def _sentences(text: str, line: Range) -> list[Range]:
 
 
 def _label_end(text: str, line: Range) -> int:
-    """The end of the words with which a line begins."""
+    """The end of the label at the start of a line."""
     start, end = line
     blank = text.rfind(" ", start, min(end, start + _LABEL))
     return blank if blank > start else min(end, start + _LABEL)

@@ -27,15 +27,17 @@ from turnfold.compression.text.records import listed_objects
 
 Range = tuple[int, int]
 
-_MOST: Final = 600  # tokens of a record that is quoted whole, about
-_OWN: Final = 0.01  # share of a passage's own worth that tells it from others of its record
+_MOST: Final = 600  # approximate tokens of a record that is quoted whole
+_OWN: Final = 0.01  # share of a passage's own worth, which ranks it within its record
 
 
 def with_records(
     index: PassageIndex, sources: Sequence[Quotable], worth: Floats, things: Sequence[str], tuning: Tuning
 ) -> Floats:
-    """What passages are worth if those of each record that one of the things stands in are worth as much as the best; of a record
-    that is too long for that, the most those that bear on the question most."""
+    """The worth of passages, with those of each record that contains one of the things raised to the best worth.
+
+    Of a record that is too long for that, only the passages that bear most on the question are raised.
+    """
     raised = worth.copy()
     best = float(worth.max(initial=0.0))
     for thing in things:
@@ -50,13 +52,13 @@ def with_records(
 
 
 def _places(index: PassageIndex, thing: str, tuning: Tuning) -> list[int]:
-    """The passages that a thing stands in; none where they are so many that they hardly tell of it."""
+    """The passages with a thing; empty if they are so many that the thing says little about them."""
     found = index.words.find(wanted_terms([(words.term(thing),)])).passage.tolist()
     return found if len(found) <= tuning.link_passages else []
 
 
 def _record(index: PassageIndex, sources: Sequence[Quotable], place: int, thing: str) -> Range | None:
-    """The object of a list in which a thing stands in a passage: the largest that can be quoted whole, or else the smallest."""
+    """The list item around a thing in a passage: the largest that can be quoted whole, else the smallest."""
     source, start, end = index.quotes[place]
     text = sources[source].text
     said = re.compile(re.escape(thing), re.IGNORECASE).search(text, start, end)
@@ -71,7 +73,7 @@ def _record(index: PassageIndex, sources: Sequence[Quotable], place: int, thing:
 
 
 def passages_of(index: PassageIndex, place: int, record: Range) -> Iterator[int]:
-    """The numbers of a record's passages, one of which is given."""
+    """The numbers of a record's passages, given one of them."""
     source = index.quotes[place].source
     first = place
     while first and index.quotes[first - 1].source == source and index.quotes[first - 1].end > record[0]:

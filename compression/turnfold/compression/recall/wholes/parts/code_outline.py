@@ -27,19 +27,19 @@ from turnfold.compression.text.dialogue.wanted.printed_text import bare_code
 from turnfold.compression.text.passages import estimate
 from turnfold.compression.text.quotes import Quotable, Quote
 
-_DEPTHS: Final = (8, 0, -1)  # characters by which a definition may be indented; -1 for none
+_DEPTHS: Final = (8, 0, -1)  # greatest indentation of a definition, in characters; -1 leaves out all definitions
 _FEWEST: Final = 3  # lines of an outline
 _MOST_FILES: Final = 60  # that may be quoted whole
 _NAME: Final = re.compile(r"[A-Za-z_$][\w$]+")
-_LEAST: Final = 2  # definitions of a message that names no file, whose code is no mere example
+_LEAST: Final = 2  # definitions in a message without file names, from which its code is more than an example
 
 
 def find_outline(asked: PartRequest, held: Sequence[HeldCode]) -> FoundWork:
-    """What the code of a conversation defines, by file, each file and each definition in its newest form, and of its files as
-    many as have room.
+    """An outline of a conversation's code by file, with each file and definition in its newest form; and as many whole files as
+    fit.
 
     Args:
-        held: what each message has of code, those behind the sources too.
+        held: the code in each message, including those after the sources.
     """
     sources, room, count = asked.sources, asked.room, asked.count
     for depth in _DEPTHS:
@@ -59,8 +59,10 @@ def find_outline(asked: PartRequest, held: Sequence[HeldCode]) -> FoundWork:
 
 
 def _files(asked: PartRequest, held: Sequence[HeldCode]) -> Iterator[tuple[frozenset[str], tuple[Quote, ...]]]:
-    """Each file with what changed it since, and the names that it defines. None of which the request holds something newer:
-    quotes stand behind that, and an older form would be the last word."""
+    """Each file with its later changes, and the names that it defines.
+
+    Skips files of which the request holds something newer: quotes come after that, so an older form would be the last word.
+    """
     folded = len(asked.sources)
     paths = dict.fromkeys(part.path.lower() for parts in held for part in parts.files)
     for path in [*paths][-_MOST_FILES:]:
@@ -77,7 +79,7 @@ def _files(asked: PartRequest, held: Sequence[HeldCode]) -> Iterator[tuple[froze
 def _by_weight(
     files: Iterable[tuple[frozenset[str], tuple[Quote, ...]]], sources: Sequence[Quotable]
 ) -> Iterator[tuple[Quote, ...]]:
-    """The files, those first of which most others say a name that they alone define, the newest first where as many do."""
+    """The files, ordered by how many others mention a name that only they define; ties newest first."""
     every = [*files]
     often = Counter(name for names, _ in every for name in names)
     said = [frozenset(_NAME.findall(sources[quotes[1].source].text[slice(*quotes[1][1:])])) for _, quotes in every]
@@ -92,7 +94,7 @@ def _text(sources: Sequence[Quotable], file: OfFile) -> str:
 
 
 def _lines(held: Sequence[HeldCode], depth: int) -> Iterator[tuple[int, tuple[int, int]]]:
-    """The lines that name files, and the heads of definitions down to a depth."""
+    """The lines that name files, and the first lines of definitions indented by `depth` at most."""
     newest = {file.path: (n, file.line) for n, parts in enumerate(held) for file in parts.files}
     yield from newest.values()
     heads: dict[tuple[str, str, str], tuple[int, tuple[int, int]]] = {}

@@ -42,23 +42,23 @@ from turnfold.compression.text.kinds import kind_of
 from turnfold.compression.text.passages import estimate
 from turnfold.compression.text.quotes import Quotable, Quote
 
-_MOST: Final = 1_500  # tokens of what is named
-_MOST_OF_FILES: Final = 3_000  # of a file that is asked for as a whole
-_MOST_CALLED: Final = 3_000  # tokens of what an error names
-_MOST_PRINTED: Final = 1_200  # tokens of what a user names of what tools printed
+_MOST: Final = 1_500  # tokens for named definitions
+_MOST_OF_FILES: Final = 3_000  # tokens for a file that is requested as a whole
+_MOST_CALLED: Final = 3_000  # tokens for functions that an error names
+_MOST_PRINTED: Final = 1_200  # tokens for code printed by tools that a user names
 _LONGEST_CALLED: Final = 6_000  # characters of a definition that is quoted for one of its lines
-_ERRORS: Final = ("trace", "tests")  # kinds of results that say what went wrong
+_ERRORS: Final = ("trace", "tests")  # kinds of results that report errors
 _COMPILING: Final = re.compile(r":\d+(?::\d+)?[:)]* (?:fatal )?error\b|\(\d+(?:,\d+)?\): error\b", re.IGNORECASE)
-_AROUND: Final = 12  # lines above and below a line that is in none
-_LONG: Final = 1_000  # tokens of a message of which one file is quoted alone
+_AROUND: Final = 12  # lines above and below a line that belongs to no definition
+_LONG: Final = 1_000  # tokens of a message from which a single file is quoted alone
 _SHORT: Final = 500  # tokens of code that is quoted whole for one of its definitions
-_MOST_PLACES: Final = 4  # in which one name may be defined; more are said by every class, as "decode"
-_VERSIONS: Final = 2  # of a definition: as it was pasted, and as it was last written
-_NESTED: Final = 8  # characters of indent up to which an outline has a definition
+_MOST_PLACES: Final = 4  # definitions of one name; more means that every class has it, such as "decode"
+_VERSIONS: Final = 2  # of a definition: the pasted one and the newest
+_NESTED: Final = 8  # greatest indentation of definitions in an outline, in characters
 
 
 class _Named(NamedTuple):
-    """A part that is named: where it stands, its outline, and the line that names its file."""
+    """A named part: its place, its outline, and the line with its file's name."""
 
     source: int
     place: Range
@@ -66,7 +66,7 @@ class _Named(NamedTuple):
     file: Range | None
 
     def quotes(self, *, is_outline: bool) -> Iterator[Quote]:
-        """What is quoted of it."""
+        """The quotes for the part."""
         if self.file:
             yield Quote(self.source, *self.file)
         for place in self.outline if is_outline else (self.place,):
@@ -74,11 +74,11 @@ class _Named(NamedTuple):
 
 
 class _NamedForms(NamedTuple):
-    """The forms of a definition that are quoted, with the messages that hold them.
+    """The forms of a definition to quote, with the numbers of their messages.
 
     Attributes:
-        whole: the newest that leaves nothing out.
-        is_partial: whether later ones do.
+        whole: the newest form that leaves nothing out.
+        is_partial: whether a later form leaves something out.
     """
 
     every: Sequence[tuple[int, Definition]]
@@ -87,7 +87,7 @@ class _NamedForms(NamedTuple):
 
 
 def find_code_parts(asked: PartRequest) -> FoundWork:
-    """The files and definitions that a request or an error names, and what edited them since."""
+    """The files and definitions that a request or an error names, with their later edits."""
     sources, behind, request, room, count, memo = asked
     if calls := call_places(request):
         return _find_called(asked, calls)
@@ -114,18 +114,20 @@ def find_code_parts(asked: PartRequest) -> FoundWork:
 
 
 def code_parts(memo: Memo, messages: Sequence[Quotable]) -> list[HeldCode]:
-    """What each message has of code."""
+    """The code in each message."""
     return of_each(memo, "code-parts", messages, held_code)
 
 
 def printed_parts(memo: Memo, messages: Sequence[Quotable]) -> list[HeldCode]:
-    """The same of an agent's messages and its tools' results."""
+    """The code in each message of an agent and each result of its tools."""
     return of_each(memo, "printed-code", messages, printed_code)
 
 
 def find_printed_code(asked: PartRequest) -> FoundWork:
-    """The same of what an agent's tools printed: the newest form of each definition that the user or an error names, and what
-    edited it."""
+    """Like `find_code_parts`, for code printed by an agent's tools.
+
+    Returns the newest form of each definition that the user or an error names, with its later edits.
+    """
     wanted = named_parts(asked.text)
     calls = call_places(asked.text)
     if not (calls or wanted.files or wanted.names):
@@ -135,7 +137,7 @@ def find_printed_code(asked: PartRequest) -> FoundWork:
     held = printed_parts(asked.memo, [*asked.sources, *asked.behind])
     if not calls:
         return _printed(asked, held, wanted)
-    while calls:  # those next to the error, as many as have room
+    while calls:  # those nearest to the error, as many as fit
         found = _printed(asked, held, _called(calls, held, [*asked.sources, *asked.behind]))
         if found.quotes:
             return found
@@ -144,14 +146,14 @@ def find_printed_code(asked: PartRequest) -> FoundWork:
 
 
 def _newest_error(every: Sequence[Quotable]) -> list[CallPlace]:
-    """The places that the newest result names, if that is an error: "why?" and "repair it" are said of it."""
+    """The places that the newest result names, if it reports an error: "why?" and "repair it" refer to it."""
     newest = next((one.text for one in reversed(every) if one.role == "tool"), "")
     calls = call_places(newest)
     return calls if calls and (kind_of(newest) in _ERRORS or _COMPILING.search(newest)) else []
 
 
 def _called(calls: Sequence[CallPlace], held: Sequence[HeldCode], every: Sequence[Quotable]) -> NamedCode:
-    """The functions that an error names, or that have the lines which it names."""
+    """The functions that an error names, or that contain the lines it names."""
     names = {call.name for call in calls if call.name}
     for call in calls:
         if not call.name:
@@ -173,8 +175,11 @@ def _printed(asked: PartRequest, held: Sequence[HeldCode], wanted: NamedCode) ->
 
 
 def _newest(held: Sequence[HeldCode], wanted: NamedCode, every: Sequence[Quotable], folded: int) -> Iterator[_Named]:
-    """The newest form of each definition that is named, with what edited it. Nothing of one that the request holds anew, or an
-    edit of it: quotes stand behind that, and an older form would be the last word."""
+    """The newest form of each named definition, with its later edits.
+
+    Skips definitions that the request holds in a newer or edited form: quotes come after that, so an older form would be the last
+    word.
+    """
     newest: dict[tuple[str, str], tuple[int, Definition]] = {}
     named = [(n, one) for n, parts in enumerate(held) for one in parts.definitions if _is_named(one, wanted)]
     for n, one in _innermost(named):
@@ -193,7 +198,7 @@ def _newest(held: Sequence[HeldCode], wanted: NamedCode, every: Sequence[Quotabl
 
 
 def _find_called(asked: PartRequest, calls: Sequence[CallPlace]) -> FoundWork:
-    """The functions that an error names, as many as have room, those next to the error first."""
+    """The functions that an error names, as many as fit, those nearest to the error first."""
     sources, behind, _, room, count, memo = asked
     every = [*sources, *behind]
     held = code_parts(memo, every)
@@ -212,7 +217,7 @@ def _find_called(asked: PartRequest, calls: Sequence[CallPlace]) -> FoundWork:
 
 
 def _at(n: int, text: str, parts: HeldCode, call: CallPlace) -> _Named | None:
-    """The function that an error names in a file, or else the one of that line, or the lines around it."""
+    """The function that an error names in a file, else the function around that line, else the lines around it."""
     if not parts.files and call.name:
         named = [one for one in parts.definitions if one.name == call.name]
         return _Named(n, named[-1].place, (), None) if named else None
@@ -241,7 +246,7 @@ def _names_any(parts: HeldCode, wanted: NamedCode) -> bool:
 
 
 def _files(held: Sequence[HeldCode], wanted: NamedCode, sources: Sequence[Quotable]) -> list[_Named]:
-    """The newest of each file that is named, unless something in it is, or the request holds a newer one."""
+    """The newest form of each named file, unless a part of it is named or the request holds a newer form."""
     found: list[_Named] = []
     for path in dict.fromkeys(part.path.lower() for parts in held for part in parts.files if _is_file(part, wanted)):
         file = newest_file(path, held)
@@ -256,7 +261,7 @@ def _files(held: Sequence[HeldCode], wanted: NamedCode, sources: Sequence[Quotab
 
 
 def _later(file: OfFile, held: Sequence[HeldCode], sources: Sequence[Quotable]) -> Iterator[tuple[int, Range]]:
-    """What changed a file: parts of it that were written anew, and edits."""
+    """Later changes of a file: parts that were written anew, and edits."""
     text = sources[file.source].text
     yield from [(n, place) for n, place in file.later if n < len(sources)]
     code = text[slice(*file.part.place)]
@@ -264,7 +269,7 @@ def _later(file: OfFile, held: Sequence[HeldCode], sources: Sequence[Quotable]) 
 
 
 def _definitions(held: Sequence[HeldCode], wanted: NamedCode, every: Sequence[Quotable], folded: int) -> list[_Named]:
-    """The definitions that are named, in the files and classes that are named beside them, if any are, and what edited them."""
+    """The named definitions, with their later edits; only those in the named files and classes, if any are named."""
     places: dict[tuple[str, str], list[tuple[int, Definition]]] = {}
     for n, one in _innermost([(n, one) for n, parts in enumerate(held) for one in parts.definitions if _is_named(one, wanted)]):
         file = file_of(held[n], one.place[0])
@@ -285,14 +290,17 @@ def _definitions(held: Sequence[HeldCode], wanted: NamedCode, every: Sequence[Qu
 
 
 def _forms(versions: Sequence[tuple[int, Definition]], held: Sequence[HeldCode]) -> _NamedForms:
-    """The newest form of a definition and the one before it; from the newest that is whole on where later ones leave code out."""
+    """The newest form of a definition and the one before it.
+
+    If later ones leave code out, the forms start at the newest complete one.
+    """
     whole = max((at for at, (n, one) in enumerate(versions) if not held[n].leaves_out(one.place)), default=0)
     first = min(whole, max(0, len(versions) - _VERSIONS))
     return _NamedForms(versions[first:], versions[whole], whole < len(versions) - 1)
 
 
 def _named(n: int, source: Quotable, parts: HeldCode, one: Definition) -> _Named:
-    """The definition, or the code that it stands in if that is short: who asks for a change may want all of it."""
+    """The definition, or all of a short piece of code around it: a user who asks for a change may want the whole."""
     file = file_of(parts, one.place[0])
     blocks = (block for block in code_ranges(source.text, is_bare=False) if block[0] <= one.place[0] < block[1])
     block = next((block for block in blocks if estimate(source.text[slice(*block)]) <= _SHORT), one.place)
@@ -300,7 +308,7 @@ def _named(n: int, source: Quotable, parts: HeldCode, one: Definition) -> _Named
 
 
 def _innermost(found: Sequence[tuple[int, Definition]]) -> list[tuple[int, Definition]]:
-    """Of a class and its method that are both named only the method, and that of no other class."""
+    """Drops classes whose method is also named, and methods of other classes."""
     names = {one.name for _, one in found}
     held = {one.name for _, one in found if one.holder in names}
     holders = {one.holder for _, one in found}

@@ -23,11 +23,11 @@ from turnfold.compression.text.quotes import Quotable, Quote
 
 _CODE_SIGNS: Final = ("\n  ", "\n\t", "```", "\n@@")
 _LONGEST_PRINTED: Final = 60_000  # characters of a result
-_TELLING: Final = 6  # characters of a line that may tell code from other code
+_TELLING: Final = 6  # shortest line, in characters, that can distinguish code
 
 
 class HeldCode(NamedTuple):
-    """What a message has of code."""
+    """The code in a message."""
 
     files: tuple[FilePart, ...] = ()
     definitions: tuple[Definition, ...] = ()
@@ -35,21 +35,21 @@ class HeldCode(NamedTuple):
     elided: tuple[int, ...] = ()
 
     def inside(self, place: Range) -> Sequence[Definition]:
-        """The definitions that begin in a range."""
+        """The definitions that begin within a range."""
         every = self.definitions
         return every[bisect_left(every, place[0], key=_start) : bisect_left(every, place[1], key=_start)]
 
     def leaves_out(self, place: Range) -> bool:
-        """Whether a part only says that there is more: "... existing code ..."."""
+        """Whether a part contains a placeholder such as "... existing code ..."."""
         return any(place[0] <= at < place[1] for at in self.elided)
 
 
-#: What a message of talk has of it.
+#: The code of a message that has none.
 NO_CODE: Final = HeldCode()
 
 
 class OfFile(NamedTuple):
-    """The newest form of a file that is whole, what of it was written later, and the messages that hold any form of it."""
+    """The newest complete form of a file, the parts written later, and the numbers of the messages with any form of it."""
 
     source: int
     part: FilePart
@@ -58,7 +58,7 @@ class OfFile(NamedTuple):
 
 
 def printed_code(source: Quotable) -> HeldCode:
-    """What a message of an agent's has of code: what a tool printed of a file, and the edits among the calls."""
+    """The code in an agent's message: file contents printed by a tool, and the edits among the calls."""
     text = source.text
     if source.role == "assistant":
         return HeldCode(edits=tuple(code_edits(text)))
@@ -71,7 +71,7 @@ def printed_code(source: Quotable) -> HeldCode:
 
 
 def held_code(source: Quotable) -> HeldCode:
-    """What a message of a chat has of code. What an edit shows is no form of the file or function of its own."""
+    """The code in a chat's message. The code inside an edit does not count as a form of a file or function."""
     text = source.text
     if source.role not in ("user", "assistant") or not any(sign in text for sign in _CODE_SIGNS):
         return NO_CODE
@@ -85,12 +85,12 @@ def held_code(source: Quotable) -> HeldCode:
 
 
 def file_of(held: HeldCode, at: int) -> FilePart | None:
-    """The file that a place of a message is of."""
+    """The file that a place in a message belongs to."""
     return next((file for file in held.files if file.place[0] <= at < file.place[1]), None)
 
 
 def newest_file(path: str, held: Sequence[HeldCode]) -> OfFile | None:
-    """The newest form of a file that holds most of what the one before it defines, and what of it was written anew since."""
+    """The newest form of a file with most of the previous form's definitions, and the parts written later."""
     newest: OfFile | None = None
     known: set[str] = set()
     for n, parts in enumerate(held):
@@ -114,9 +114,9 @@ def edits_of(code: str, head: str, path: str, behind: tuple[int, int], held: Seq
     """The edits of a part since it was written.
 
     Args:
-        head: the line that defines it; "" for a file.
-        path: its file; "" where that is not known.
-        behind: the message that it stands in, and where it ends there.
+        head: the line that begins its definition; "" for a file.
+        path: its file; "" if unknown.
+        behind: the number of its message, and its end there.
     """
     lines = {line.strip() for line in code.split("\n")}
     for n in range(behind[0], len(held)):
@@ -130,8 +130,7 @@ def edits_of(code: str, head: str, path: str, behind: tuple[int, int], held: Seq
 
 
 def newest_change(every: Sequence[Quotable], held: Sequence[HeldCode], folded: int) -> list[Quote]:
-    """The newest change that an assistant made to code that stands in front of it, with what it replaced, as far as these are
-    folded."""
+    """The newest change that an assistant made to earlier code, with the code it replaced, as far as both are folded."""
     known: dict[str, tuple[int, Range]] = {}
     newest: list[tuple[int, Range]] = []
     for n, parts in enumerate(held):
@@ -144,7 +143,7 @@ def newest_change(every: Sequence[Quotable], held: Sequence[HeldCode], folded: i
 
 
 def _is_form_of(one: tuple[int, Range], other: tuple[int, Range], every: Sequence[Quotable]) -> bool:
-    """Whether two definitions of one name share most of their lines: "main" and "result" are defined by everybody."""
+    """Whether two definitions with the same name share most of their lines: everybody defines "main" and "result"."""
     new, old = (
         {line for part in every[n].text[slice(*place)].split("\n") if (line := part.strip())} for n, place in (one, other)
     )

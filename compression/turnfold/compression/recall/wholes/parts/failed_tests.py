@@ -16,8 +16,11 @@ from turnfold.compression.text.quotes import Quotable, Quote
 
 
 def find_failed_tests(asked: PartRequest) -> FoundWork:
-    """The lines that name the failed tests of the newest report with any, in the first way in which it names them, and as far as
-    there is room in others, then those of older reports of other programs."""
+    """The lines that name the failed tests of the newest report with any.
+
+    If the report names the tests in several ways, the first is taken, and others as far as they fit. Older reports of other
+    programs follow.
+    """
     sources, behind, question, room, count, memo = asked
     if not asks_for_failed_tests(question):
         return FoundWork()

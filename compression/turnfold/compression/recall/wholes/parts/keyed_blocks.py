@@ -40,24 +40,24 @@ from turnfold.compression.text.dialogue.wanted.versions import NEWEST, VERSION_W
 from turnfold.compression.text.passages import estimate
 from turnfold.compression.text.quotes import Quotable, Quote
 
-_LONG: Final = 300  # tokens of a text from which a block of it is quoted alone
+_LONG: Final = 300  # tokens of a text from which a single block is quoted alone
 _FEWEST: Final = 3  # blocks of such a text
 _FEW: Final = 4  # blocks that a word may name
-_SHARE: Final = 0.05  # or that part of all
+_SHARE: Final = 0.05  # or this share of all
 _FEW_AROUND: Final = 2  # lines
-_KIND: Final = 3  # blocks from which a word says of what kind they are
+_KIND: Final = 3  # blocks from which a word names their kind
 _SHORT: Final = 4  # words of a question that says little else
-_LITTLE: Final = 4  # words beside, with which it is about nothing else
-_LISTING: Final = 6  # words of one that asks for a list
-_PART: Final = 3  # the part of a question's words that must be names
-_HEADING: Final = 6  # lines of a block that may name it
+_LITTLE: Final = 4  # other words, with which it is about nothing else
+_LISTING: Final = 6  # words of a question that asks for a list
+_PART: Final = 3  # share of a question's words that must be names: one in this many
+_HEADING: Final = 6  # lines of a block that may contain its name
 _MOST_LINES: Final = 40
 _MOST: Final = 1_500  # tokens
-_VALUE: Final = 250  # bytes that a line's value takes with its place
+_VALUE: Final = 250  # bytes of a line's value with its position
 
 
 class _MeantBlocks(NamedTuple):
-    """A text with blocks, and the ones that are meant."""
+    """A text with blocks, and the blocks that are meant."""
 
     source: int
     blocks: Sequence[KeyedBlock]
@@ -67,7 +67,7 @@ class _MeantBlocks(NamedTuple):
 
 
 def find_keyed_blocks(asked: PartRequest) -> FoundWork:
-    """The blocks that a question names, of data that is too long to be quoted whole."""
+    """The blocks that a question names, from data too long to be quoted whole."""
     sources, behind, question, room, count, memo = asked
     every = [*sources, *behind]
     blocks = of_each(memo, "blocks of long texts", every, _blocks_of_long) if may_name_keys(question) else []
@@ -99,8 +99,10 @@ def find_keyed_blocks(asked: PartRequest) -> FoundWork:
 def _chosen(
     held: Sequence[_MeantBlocks], every: Sequence[Quotable], told: frozenset[str], versions: Versions
 ) -> Iterator[_MeantBlocks]:
-    """Of the texts that have most of what is named the versions that are asked for, and so on for what these do not have.
-    Forms of one text name the same blocks."""
+    """The requested versions of the texts that match most names, then those of texts that match the remaining names.
+
+    Forms of one text name the same blocks.
+    """
     left, told_of = [*held], {one.source: len(told & about(every, one.source)) for one in held}
     while left:
         nearest = max(left, key=lambda one: (len(one.terms), told_of[one.source], one.source))
@@ -123,7 +125,7 @@ def _is_long(source: Quotable) -> bool:
 
 
 def _meant(n: int, text: str, blocks: Sequence[KeyedBlock], named: NamedKeys, told: frozenset[str]) -> _MeantBlocks | None:
-    """The blocks of a text that a question names: plainly, with a word of code or several words, or with hardly others."""
+    """The blocks of a text that a question names: explicitly, by a word of code or several words, or by a word for few blocks."""
     by_term: dict[str, list[int]] = {}
     for at, block in enumerate(blocks):
         for term in is_named(block, named.terms):
@@ -147,8 +149,10 @@ def _meant(n: int, text: str, blocks: Sequence[KeyedBlock], named: NamedKeys, to
 
 
 def _where_they_meet(blocks: Sequence[KeyedBlock], by_term: Mapping[str, Sequence[int]]) -> set[int]:
-    """Where each term names many blocks, those that several name: "the ConfigMap of ledger" is one of many of each. None where
-    these are many too."""
+    """If each term names many blocks, those that several terms name; None if these are many too.
+
+    "The ConfigMap of ledger" is one of many ConfigMaps and one of many blocks of ledger.
+    """
     met = Counter(at for found in by_term.values() for at in found)
     most = max(met.values(), default=0)
     found = {at for at, number in met.items() if number == most} if most > 1 else set()
@@ -156,7 +160,7 @@ def _where_they_meet(blocks: Sequence[KeyedBlock], by_term: Mapping[str, Sequenc
 
 
 def _apart(blocks: Sequence[KeyedBlock], meant: set[int], terms: frozenset[str]) -> set[int]:
-    """Of blocks that stand in each other the inner ones, if they have a name of their own."""
+    """For nested blocks, the inner ones, if they have a name of their own."""
     apart: set[int] = set()
     for at in meant:
         path = path_of(blocks, at)
@@ -176,7 +180,7 @@ def _heads(blocks: Sequence[KeyedBlock], at: int) -> Iterator[tuple[int, int]]:
 def _quoted(
     chosen: Iterable[_MeantBlocks], sources: Sequence[Quotable], terms: frozenset[str], room: int, count: Callable[[str], int]
 ) -> tuple[Quote, ...]:
-    """The blocks, or the lines in them that are named where they are too long, with what stands around them."""
+    """The blocks, with the lines around them. Of blocks that are too long, only the lines that the question names."""
     whole, lines = list[Quote](), list[Quote]()
     for one in chosen:
         text = sources[one.source].text
@@ -202,15 +206,17 @@ def _lines(held: _MeantBlocks, places: Iterable[tuple[int, int]]) -> Iterator[Qu
 
 
 def _inside(held: _MeantBlocks, block: KeyedBlock, text: str, terms: frozenset[str]) -> Sequence[tuple[int, int]]:
-    """The lines of a block with one of the terms as a key, or else in a value, or else the first lines of what it holds."""
+    """The lines of a block with one of the terms as a key, else in a value; else the first lines of the blocks within."""
     inside = (block.head[1], block.place[1])
     found = lines_with(text, inside, terms) or lines_valued(single_values(text, inside), terms)
     return found or [one.head for one in held.blocks if one.above >= 0 and held.blocks[one.above] is block]
 
 
 def _around(held: _MeantBlocks, at: int, text: str, terms: frozenset[str]) -> Sequence[tuple[int, int]]:
-    """The lines with a key that is asked for and that the block has not, of the nearest block around it with such: an address in
-    the status of what a container is a part of. None where many have that key, as in a list of such things."""
+    """The lines with a requested key that the block lacks, from the nearest enclosing block that has it.
+
+    Example: an address in the status of a pod, for one of its containers. Empty if many lines have the key, as in a list.
+    """
     asked = terms - _on_path(held.blocks, at, terms)
     place = held.blocks[at].place
     if not asked or lines_with(text, place, asked):
@@ -222,14 +228,14 @@ def _around(held: _MeantBlocks, at: int, text: str, terms: frozenset[str]) -> Se
 
 
 def _outside(held: _MeantBlocks, text: str, terms: frozenset[str]) -> list[Quote]:
-    """The lines that name a block and stand in none, such as an index of a table; none where they are many."""
+    """The lines outside of all blocks that name one, such as an index of a table; empty if they are many."""
     places = mentions(text, terms)
     apart = [place for place in places if holding(held.blocks, place[0]) < 0]
     return [Quote(held.source, *place) for place in apart] if len(apart) <= _FEW else []
 
 
 def _newer(held: _MeantBlocks, short: Sequence[Sequence[KeyedBlock]]) -> list[Quote]:
-    """The newest of what was written in the place of a block since."""
+    """The newest replacement of a block."""
     keys = [held.blocks[at].keys & held.terms for at in held.meant]
     for n in range(len(short) - 1, held.source, -1):
         if found := [Quote(n, *one.place) for one in short[n] if any(key and key <= one.keys for key in keys)]:
@@ -240,7 +246,7 @@ def _newer(held: _MeantBlocks, short: Sequence[Sequence[KeyedBlock]]) -> list[Qu
 def _listed(
     asked: PartRequest, blocks: Sequence[Sequence[KeyedBlock]], long: Sequence[int], named: NamedKeys, size: int
 ) -> FoundWork:
-    """The first lines of all blocks of a kind, or the lines with a value that a question names, of the newest text with such."""
+    """The first lines of all blocks of a kind, or the lines with a value that a question names, from the newest such text."""
     sources = asked.sources
     for n in reversed(long):
         found = joined(sources, _of_kind(n, sources[n], blocks[n], named, asked.memo) if n < len(sources) else ())
@@ -250,7 +256,7 @@ def _listed(
 
 
 def _telling_lines(text: str, blocks: Sequence[KeyedBlock]) -> list[tuple[int, int]]:
-    """The first lines of blocks; where these are alike, the first ones that tell them apart ("name: ..."), if there are any."""
+    """The first lines of blocks. If these are identical, the first lines that differ ("name: ..."), if there are any."""
     heads = [block.head for block in blocks]
     for _ in range(_HEADING):
         if 2 * len({text[start:end] for start, end in heads}) > len(blocks):

@@ -16,12 +16,12 @@ from turnfold.compression.text.dialogue.wanted.moments import TimedLine, lines_a
 from turnfold.compression.text.passages import estimate
 from turnfold.compression.text.quotes import Quotable, Quote
 
-_LONG: Final = 600  # tokens of a text from which a part of it is quoted alone
+_LONG: Final = 600  # tokens of a text from which a part is quoted alone
 _MOST: Final = 3_000  # tokens
 
 
 def find_moment(asked: PartRequest) -> FoundWork:
-    """The lines of the time that a question names, of the newest text that has it."""
+    """The lines of the time that a question names, from the newest text that has it."""
     sources, behind, question, room, count, memo = asked
     moment = named_moment(question)
     if moment is None:
@@ -33,7 +33,7 @@ def find_moment(asked: PartRequest) -> FoundWork:
         if lines:
             quotes = joined(sources, [Quote(n, *line.place) for line in lines]) if n < len(sources) else ()
             chosen, tokens = fitting_spread(sources, quotes, min(room, _MOST), count)
-            cut = n if quotes and list(quotes) != chosen else None  # a part of a log says so, lest it be taken for all
+            cut = n if quotes and list(quotes) != chosen else None  # marked as a part, so that it isn't taken for the whole log
             return FoundWork(tuple(chosen), (), tokens, cut, beside=BESIDE)
     return FoundWork()
 

@@ -31,16 +31,16 @@ from turnfold.compression.text.ties.stanzas import Stanzas
 Range = tuple[int, int]
 
 _LINE: Final = re.compile("\n")
-_LONGEST: Final = 400_000  # characters of a text whose lines are read
+_LONGEST: Final = 400_000  # characters of a text that is split into records
 _MOST: Final = 1200  # characters of a record
-_FEW: Final = 24  # passages that a word may stand in which names a record
-_BEST: Final = 0.8  # share of what the best record has of the question
-_RECORDS: Final = 2  # that are read
-_BESIDE: Final = 0.6  # share of the best worth that a passage of it has which holds no word of the question
+_FEW: Final = 24  # passages with a word that names a record
+_BEST: Final = 0.8  # share of the best record's match with the question
+_RECORDS: Final = 2  # records that are read
+_BESIDE: Final = 0.6  # share of the best worth for passages of it without any word of the question
 
 
 class _NamedRecord(NamedTuple):
-    """Where a record lies, and the first of its passages and the one behind the last."""
+    """The range of a record, its first passage, and one past its last."""
 
     source: int
     start: int
@@ -51,7 +51,8 @@ class _NamedRecord(NamedTuple):
 def with_stanzas(
     index: PassageIndex, sources: Sequence[Quotable], worth: Floats, asked: Terms, said: str
 ) -> tuple[Floats, tuple[Quote, ...]]:
-    """What passages are worth if those of the records that a question names are worth as much as what names them; the records.
+    """The worth of passages, with those of records that a question names raised to the worth of their naming passage; and the
+    records.
 
     Args:
         said: the question's words.
@@ -73,18 +74,18 @@ def with_stanzas(
     for one in best[:_RECORDS]:
         inside = slice(*one.passages)
         raised[inside] = np.maximum(raised[inside], top * np.where(has_words[inside], 1.0, _BESIDE))
-    with_blank = [Quote(one.source, max(0, one.start - 1), one.end) for one in best[:_RECORDS]]  # the one in front
+    with_blank = [Quote(one.source, max(0, one.start - 1), one.end) for one in best[:_RECORDS]]  # including the blank before it
     return raised, tuple(with_blank)
 
 
 def _times(names: Sequence[str], sources: Sequence[Quotable], record: _NamedRecord) -> int:
-    """How often a record says the question's words."""
+    """How often a record contains the question's words."""
     text = words.fold(sources[record.source].text[record.start : record.end])
     return sum(map(text.count, names))
 
 
 def _naming(index: PassageIndex, asked: Terms, often: Ints) -> Ints:
-    """Passages of results with a word of the question that few have."""
+    """Passages of results with a rare word of the question."""
     is_result = index.derived("results", lambda: np.array([source.role == "tool" for source in index.sources]))
     found = distinct(asked.hits.passage[often.take(asked.hits.term) <= _FEW])
     named: Ints = found[is_result.take(index.source_of.take(found))]
@@ -92,14 +93,14 @@ def _naming(index: PassageIndex, asked: Terms, often: Ints) -> Ints:
 
 
 def _held(asked: Terms, record: _NamedRecord, weights: Floats) -> float:
-    """What of the question a record has, by the weight of its words."""
+    """A record's share of the question, by the weight of its words."""
     first, last = record.passages
     inside = (asked.hits.passage >= first) & (asked.hits.passage < last)
     return float(weights[distinct(asked.hits.term[inside])].sum())
 
 
 def _records(index: PassageIndex, sources: Sequence[Quotable], number: int) -> Iterator[_NamedRecord]:
-    """The records that a passage is a part of: it may hold the end of one and the beginning of the next."""
+    """The records that a passage belongs to: it may contain the end of one and the beginning of the next."""
     source, start, end = index.quotes[number]
     text = sources[source].text
     known: dict[int, Stanzas | tuple[Range, ...]] = index.derived("stanzas", dict)
@@ -118,7 +119,7 @@ def _records(index: PassageIndex, sources: Sequence[Quotable], number: int) -> I
 
 
 def _read(source: Quotable) -> Stanzas | tuple[Range, ...]:
-    """The lines of a text, or of JSON the objects of lists; of code nothing, whose functions have rules of their own."""
+    """The lines of a text, or the objects in lists of JSON; nothing for code, since functions are handled elsewhere."""
     if is_json(source.text):
         return tuple(sorted(listed_objects(source.text)))
     is_code = kind_of(source.text) == "code" and bool(printed_code(source).definitions)
@@ -126,6 +127,6 @@ def _read(source: Quotable) -> Stanzas | tuple[Range, ...]:
 
 
 def _object(objects: tuple[Range, ...], start: int, end: int) -> Range | None:
-    """The largest object of a list around a passage that can be read whole."""
+    """The largest list item around a passage that is short enough to be read whole."""
     around = (one for one in objects[: bisect_left(objects, (end, 0))] if start < one[1])
     return next((one for one in around if one[1] - one[0] <= 2 * _MOST), None)

@@ -19,12 +19,12 @@ from turnfold.compression.recall.wholes.parts.request import PartRequest
 from turnfold.compression.text.dialogue.wanted.printed_text import PrintedText, printed_text
 from turnfold.compression.text.quotes import Quotable, Quote, Source
 
-_LONGEST: Final = 60_000  # characters of a result; longer ones are read as they are
+_LONGEST: Final = 60_000  # characters of a result; longer ones are read unchanged
 _TRIES: Final = 2  # what was printed takes more tokens than what was written
 
 
 def find_printed_parts(asked: PartRequest, finders: Iterable[Callable[[PartRequest], FoundWork]]) -> FoundWork:
-    """What the first of the finders finds that finds anything."""
+    """The result of the first finder that finds something."""
     every = [*asked.sources, *asked.behind]
     printed = of_each(asked.memo, "printed texts", every, _printed)
     written = [_written(source, one) for source, one in zip(every, printed, strict=True)]

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from turnfold.compression.memo import Memo
 from turnfold.compression.text.quotes import Quotable
 
-#: Tokens of what else bears on a request, beside a part that says what is asked for.
+#: Tokens for other relevant passages, beside a part that answers the request.
 BESIDE: Final = 400
 
 
@@ -19,12 +19,12 @@ class PartRequest(NamedTuple):
     """A request that may name a part of what was handed over.
 
     Attributes:
-        sources: what may be quoted.
-        behind: what the request holds as it was, behind these; a part that is there, or a newer form of it, needs no quote.
-        text: what is asked.
-        room: tokens that quotes may take.
+        sources: messages that may be quoted.
+        behind: later messages, which the request holds unchanged. A part with a form there needs no quote.
+        text: the request's text.
+        room: most tokens for quotes.
         count: counts the tokens of a text.
-        memo: keeps what is derived from the messages alone.
+        memo: cache for data derived from the messages alone.
     """
 
     sources: Sequence[Quotable]

@@ -36,10 +36,10 @@ from turnfold.compression.text.dialogue.wanted.sections import (
 from turnfold.compression.text.passages import estimate
 from turnfold.compression.text.quotes import Quotable, Quote
 
-_LONG: Final = 1_000  # tokens of a text from which a section of it is quoted alone
+_LONG: Final = 1_000  # tokens of a text from which a section is quoted alone
 _FEWEST: Final = 3  # sections of such a text
-_OPENING: Final = 600  # characters of a text that say what it is
-_LITTLE: Final = 4  # words of a question beside the title, with which it is about nothing else
+_OPENING: Final = 600  # characters at the start of a text that reveal its subject
+_LITTLE: Final = 4  # words of a question besides the title, with which it is about nothing else
 _MOST: Final = 4_000  # tokens
 
 
@@ -49,7 +49,7 @@ class _Meant(NamedTuple):
 
 
 def find_sections(asked: PartRequest) -> FoundWork:
-    """The sections that a question names, of texts that are too long to be quoted whole."""
+    """The sections that a question names, from texts too long to be quoted whole."""
     sources, behind, question, room, count, memo = asked
     named = named_sections(question)
     if not (named.numbers or named.said or named.joined):
@@ -76,7 +76,7 @@ def find_sections(asked: PartRequest) -> FoundWork:
 
 
 def _headings(held: Sequence[Sequence[HeadedSection]], asked: PartRequest) -> FoundWork:
-    """The headings of the newest text that has several, those of the upper levels where not all have room."""
+    """The headings of the newest text with several; only the upper levels if not all fit."""
     pieces = newest_pieces(asked.sources, asked.memo)
     holding = [n for n, sections in enumerate(held) if sections][-1:]
     texts = pieces if pieces[-1:] >= tuple(holding) else holding
@@ -99,7 +99,7 @@ def _sections(source: Quotable) -> tuple[HeadedSection, ...]:
 def _meant(
     held: Sequence[Sequence[HeadedSection]], sources: Sequence[Quotable], named: NamedSections, question: str
 ) -> list[_Meant]:
-    """The sections that are named, of one text; by title where one is."""
+    """The named sections of one text; by title if a title is named."""
     holding = [(n, sections) for n, sections in enumerate(held) if sections]
     told = set(content_words(words.fold(question))) if holding else set()
     for by_title in (True, False):
@@ -112,7 +112,7 @@ def _meant(
 
 
 def _counted(holding: Sequence[tuple[int, Sequence[HeadedSection]]], named: NamedSections) -> list[_Meant]:
-    """The chapters of a text that numbers name by their order, where none has a number of its own."""
+    """The chapters of a text that numbers refer to by order, if the chapters are not numbered."""
     found: list[_Meant] = []
     for n, sections in holding:
         level = Counter(one.level for one in sections).most_common(1)[0][0]
@@ -125,7 +125,7 @@ def _counted(holding: Sequence[tuple[int, Sequence[HeadedSection]]], named: Name
 
 
 def _longest(sections: Sequence[HeadedSection]) -> list[HeadedSection]:
-    """Of sections with one number or title the longest: the others are lines of a table of contents, or items of lists."""
+    """Of sections with the same number or title, the longest: the others are lines of a table of contents, or list items."""
     best: dict[tuple[str, tuple[str, ...]], HeadedSection] = {}
     for one in sections:
         key = (one.number, () if one.number else one.title)
@@ -139,14 +139,14 @@ def _size(section: HeadedSection) -> int:
 
 
 def _lists(source: Quotable, named: NamedSections) -> bool:
-    """Whether a shorter text has items of the numbers that are named: a list that was told since is meant rather."""
+    """Whether a shorter text has items with the named numbers: a later list is the likelier meaning."""
     numbers = tuple(int(one) for one in named.numbers if one.isdigit())
     is_short = source.role in ("user", "assistant") and estimate(source.text) < _LONG
     return bool(numbers) and is_short and bool(placed(source.text, NamedParts("item", numbers)))
 
 
 def _has(source: Quotable, meant: Sequence[_Meant]) -> bool:
-    """Whether a short text is one of the sections as it was written anew."""
+    """Whether a short text is a new version of one of the sections."""
     if source.role != "assistant" or estimate(source.text) >= _LONG:
         return False
     return any(
@@ -155,6 +155,6 @@ def _has(source: Quotable, meant: Sequence[_Meant]) -> bool:
 
 
 def about(sources: Sequence[Quotable], n: int) -> set[str]:
-    """The words by which a text is told: those of its beginning, and of what was said just before it."""
+    """The words that identify a text: those of its beginning, and of the message just before it."""
     before = sources[n - 1].text[-_OPENING:] if n else ""
     return set(words.words(words.fold(f"{before}\n{sources[n].text[:_OPENING]}")))

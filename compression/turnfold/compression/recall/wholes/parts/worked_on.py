@@ -24,18 +24,18 @@ from turnfold.compression.shorten.coverage import CoverageColumns, cover_columns
 from turnfold.compression.shorten.lines import is_identifier, names
 from turnfold.compression.text.quotes import Quotable
 
-_HALF: Final = 96  # messages in which what a name counts for halves
-_SHARE: Final = 0.5  # of the room, and of that as much as the loop is of what was folded
+_HALF: Final = 96  # messages over which the weight of a name halves
+_SHARE: Final = 0.5  # share of the room, multiplied by the loop's share of the folded text
 _NAME: Final = 80  # bytes that a name takes in a set
 
 
 def with_worked_on(
     ranking: RankedQuotes, index: PassageIndex, held: Set[str], first: int, room: float, memo: Memo
 ) -> RankedQuotes:
-    """A ranking with such passages in front, the most telling first.
+    """A ranking with such passages in front, the most informative first.
 
     Args:
-        held: names that the request holds anyway.
+        held: names that the request contains anyway.
         first: number of the source with which the loop begins.
     """
     weights = {name: weight for name, weight in _weights(index.sources[first:], memo).items() if name not in held}
@@ -51,12 +51,12 @@ def with_worked_on(
 
 
 def identifiers(texts: Iterable[str]) -> frozenset[str]:
-    """Names in texts that a later call may have to repeat, and no mere words."""
+    """Names in texts that a later call may have to repeat, excluding ordinary words."""
     return frozenset(name for text in texts for line in text.split("\n") for name in names(line) if is_identifier(name))
 
 
 def _weights(loop: Sequence[Quotable], memo: Memo) -> dict[str, float]:
-    """What names are worth: the more, the more messages hold them, of the newest most."""
+    """The weights of names: more for names in many messages, and in recent ones."""
     found: dict[str, float] = {}
     for age, source in enumerate(reversed(loop)):
         for name in _names(source, memo):
@@ -69,7 +69,7 @@ def _names(source: Quotable, memo: Memo) -> frozenset[str]:
 
 
 def _told(index: PassageIndex, number: int, wanted: Set[str]) -> tuple[str, ...]:
-    """Which of the wanted names a passage holds."""
+    """The wanted names that a passage contains."""
     known: dict[int, frozenset[str]] = index.derived("identifiers", dict)
     if number not in known:
         source, start, end = index.quotes[number]

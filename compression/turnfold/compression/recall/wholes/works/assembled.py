@@ -35,16 +35,17 @@ from turnfold.compression.text.passages import estimate
 from turnfold.compression.text.quotes import Quotable, Quote
 
 _REQUEST: Final = 400  # characters of a request for a part
-_PROSE_TOKENS: Final = 12  # of an answer that may be a part
-_WHOLE: Final = 0.6  # of a part's lines, from which a later version is no mere change
-_PREFIX: Final = 4  # letters by which "weeks" are a week
-_IN_ANSWER: Final = 0.3  # what a word of the question counts in an answer, against one in the request for it
+_PROSE_TOKENS: Final = 12  # tokens of an answer that may be a part
+_WHOLE: Final = 0.6  # share of a part's lines that a later complete version has
+_PREFIX: Final = 4  # letters by which "weeks" match "week"
+_IN_ANSWER: Final = 0.3  # weight of a word of the question in an answer, relative to one in the request for it
 
 
 @dataclass(slots=True)
 class _PartedWork:
-    """A work in the making: the words of the request that began it, its parts in order, the words of all requests for them, and
-    theirs."""
+    """A work in progress: the words of its first request, its parts in order, the words of all requests for them, and the parts'
+    words.
+    """
 
     is_code: bool
     begun: frozenset[str]
@@ -66,13 +67,13 @@ def find_assembled(
     count: Callable[[str], int],
     memo: Memo,
 ) -> FoundWork:
-    """The parts of the work that is asked for as a whole, in order; nothing where it has no two.
+    """The parts of the work that is requested as a whole, in order; empty if it has fewer than two.
 
     Args:
-        sources: what may be quoted.
-        behind: what the request holds as it was, behind these.
+        sources: messages that may be quoted.
+        behind: later messages, which the request holds unchanged.
         asks: the question, case-folded.
-        room: tokens that quotes may take.
+        room: most tokens for quotes.
     """
     wanted = assembly_request(asks) if room > 0 else None
     if wanted is None:
@@ -93,7 +94,7 @@ def find_assembled(
 
 
 def _works(messages: Sequence[Quotable], memo: Memo) -> list[_PartedWork]:
-    """What the chat made, in the order in which it was begun."""
+    """The works that the chat made, in the order in which they were begun."""
     found = [(part, words.fold(messages[part.source - 1].text)) for part in _parts(messages, memo)]
     often = Counter(chain.from_iterable(part.words for part, _ in found))
     works: list[_PartedWork] = []
@@ -114,14 +115,14 @@ def _weight(shared: Iterable[str], often: Counter[str]) -> float:
 
 
 def _parts(messages: Sequence[Quotable], memo: Memo) -> Iterable[HeldWork]:
-    """The answers to short requests that hold code, or are long."""
+    """The answers to short requests that contain code or are long."""
     for n, ranges in enumerate(of_each(memo, "made", messages, _made)):
         if n and ranges and messages[n - 1].role == "user" and len(messages[n - 1].text) <= _REQUEST:
             yield held_work(n, messages[n], ranges, 0.0, memo)
 
 
 def _made(message: Quotable) -> tuple[Range, ...]:
-    """The code in an answer, or all of a long one without."""
+    """The code in an answer, or all of a long answer without code."""
     text = message.text
     if message.role != "assistant":
         return ()
@@ -131,8 +132,9 @@ def _made(message: Quotable) -> tuple[Range, ...]:
 
 
 def _meant(works: Sequence[_PartedWork], asks: str) -> _PartedWork | None:
-    """The work of which the question says most; of equal ones that of which a part was made last. None where it names a kind of
-    work, and says nothing of any."""
+    """The work that the question describes best; among equals, the one extended last. None if the question names a kind of work,
+    but has no word of the best one, which is not code.
+    """
     told = {word for word in content_words(asks) if word not in NO_NAMES}
     named = [one for one in map(work_named, sorted(told)) if one is not None]
     begins = {word[:_PREFIX] for word in told.union(*(one.alike for one in named))}
@@ -146,7 +148,7 @@ def _meant(works: Sequence[_PartedWork], asks: str) -> _PartedWork | None:
 
 
 def _newest(part: HeldWork, every: Sequence[HeldWork]) -> HeldWork:
-    """The newest whole version of a part."""
+    """The newest complete version of a part."""
     versions = (
         one
         for one in reversed(every)
@@ -156,7 +158,7 @@ def _newest(part: HeldWork, every: Sequence[HeldWork]) -> HeldWork:
 
 
 def _with_changes(messages: Sequence[Quotable], parts: dict[int, HeldWork], memo: Memo) -> dict[int, tuple[Range, ...]]:
-    """Where the parts stand, and what changed them later."""
+    """The ranges of the parts and of their later changes, by message number."""
     found: dict[int, tuple[Range, ...]] = {n: part.ranges for n, part in parts.items()}
     for n, part in parts.items():
         if part.is_prose:

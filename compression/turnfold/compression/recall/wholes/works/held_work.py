@@ -16,22 +16,22 @@ from turnfold.compression.text.blocks import Range, fences
 from turnfold.compression.text.dialogue.wanted.code_blocks import part_names
 from turnfold.compression.text.quotes import Quotable, Quote
 
-_TELLING_LINE: Final = 8  # characters; shorter ones stand in any code
-_STRING: Final = 90  # bytes that a string in a set takes beside its characters
+_TELLING_LINE: Final = 8  # characters; shorter lines occur in any code
+_STRING: Final = 90  # bytes of a string in a set, apart from its characters
 
 
 @dataclass(frozen=True, slots=True)
 class HeldWork:
-    """A message that holds a work.
+    """A message that contains a work.
 
     Attributes:
-        source: its number.
-        ranges: of the work.
-        lines: its lines.
-        words: its words.
-        parts: what the parts of its code are called, in order.
-        is_prose: whether it is the whole message, rather than code in it.
-        fits: how well it fits the question.
+        source: the message's number.
+        ranges: the work's ranges in it.
+        lines: the work's lines.
+        words: the work's words.
+        parts: the names of the parts of its code, in order.
+        is_prose: whether the work is the whole message, rather than code in it.
+        fits: how well the work fits the question.
     """
 
     source: int
@@ -44,12 +44,12 @@ class HeldWork:
 
     @property
     def quotes(self) -> tuple[Quote, ...]:
-        """Its ranges, as they are quoted."""
+        """The work's ranges as quotes."""
         return tuple([Quote(self.source, start, end) for start, end in self.ranges])
 
 
 class _ReadWork(NamedTuple):
-    """What is known of ranges of a text, whatever is asked."""
+    """Data about the ranges of a text, independent of the question."""
 
     lines: frozenset[str]
     words: frozenset[str]
@@ -58,12 +58,12 @@ class _ReadWork(NamedTuple):
 
     @property
     def size(self) -> int:
-        """About how many bytes it takes."""
+        """Approximate size in bytes."""
         return sum(_STRING + len(one) for said in (self.lines, self.words, self.parts) for one in said)
 
 
 def held_work(number: int, source: Quotable, ranges: tuple[Range, ...], fits: float, memo: Memo) -> HeldWork:
-    """A message with the ranges of the work that it holds."""
+    """A message with the ranges of the work that it contains."""
     read = memo.get(("work", source.key, ranges), lambda: _read(source.text, ranges), lambda found: found.size)
     return HeldWork(number, ranges, *read, fits)
 

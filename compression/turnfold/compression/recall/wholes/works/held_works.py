@@ -33,21 +33,21 @@ from turnfold.compression.text.passages import estimate
 from turnfold.compression.text.quotes import Quotable
 
 _TELLING: Final = 3.0  # weight of a word between "the" and the noun
-_ALIKE: Final = 2.0  # the same of another noun for it
-_REQUEST: Final = 400  # characters up to which a user's message says what is asked for, and little else
-_BESIDE: Final = 0.6  # share of a word's weight where it stands in an answer and not in the request for it
-#: Words of a question that do not say what a work is about.
+_ALIKE: Final = 2.0  # and of a synonym of the noun
+_REQUEST: Final = 400  # characters of a user's message that says little besides what it requests
+_BESIDE: Final = 0.6  # factor for the weight of a word that occurs only in the answer, not in the request
+#: Words of a question that do not describe a work.
 NO_NAMES: Final = WANTED_WORDS | VERSION_WORDS
 _PROSE_TOKENS: Final = 60  # shorter messages are quoted as they are
-_LINED_TOKENS: Final = 30  # the same of those in lines
+_LINED_TOKENS: Final = 30  # and shorter ones in lines
 _FEWEST_LINES: Final = 5
-_MOST_CODE: Final = 0.5  # of a document
-_PASTED_TOKENS: Final = 150  # of a text that people did not type as they talk
-_TALK: Final = 0.1  # the most that a text fits which only talks of the work
-_UNFORMED: Final = 0.5  # of what a text fits without the form of the work, where others have it
-_VERSION_SIZE: Final = 0.3  # of a long text's characters, from which another may be a version of it
-_LEAD: Final = 120  # characters of a line that says what stands below it
-_HEADING: Final = 80  # characters of one above a text that a user pasted
+_MOST_CODE: Final = 0.5  # share of a document
+_PASTED_TOKENS: Final = 150  # tokens of a text that nobody types in conversation
+_TALK: Final = 0.1  # greatest fit of a text that only talks about the work
+_UNFORMED: Final = 0.5  # factor for the fit of a text without the work's form, if others have it
+_VERSION_SIZE: Final = 0.3  # share of a long text's characters that a version of it needs
+_LEAD: Final = 120  # characters of a line that describes the text below it
+_HEADING: Final = 80  # characters of a heading above a text that a user pasted
 _ANNOUNCING: Final = (":", "：")
 
 
@@ -59,7 +59,7 @@ def works_for(
     memo: Memo,
     taken: frozenset[int] = frozenset(),
 ) -> list[HeldWork]:
-    """What may be meant, in order, but not what is taken for another work."""
+    """The works that may be meant, in order, except those in `taken`, which belong to another request."""
     asked = wanted.asked
     made = _made(sources, asked, memo)
     free = (n for n in range(len(sources)) if n not in taken)
@@ -91,8 +91,11 @@ def _likely_texts(
     folded: str,
     memo: Memo,
 ) -> list[int]:
-    """Those that who asks for a long text may mean: what was pasted or made under its name, or else the newest that was pasted,
-    of several as many; not what was said about it since. Of a document it says nothing that it speaks of documents."""
+    """The long texts that the request may mean.
+
+    Those pasted or made under the given name; else the newest pasted one, or several if that many are requested. Texts that
+    discuss them are left out. That a text mentions documents does not make it a likelier document.
+    """
     made = _made(sources, asked, memo)
     pasted = [n for n in held if _is_pasted(sources[n])]
     texts = [n for n in held if named[n] and (n in made or n in pasted or _is_headed(sources[n]))]
@@ -107,25 +110,25 @@ def _likely_texts(
 
 
 def lead(text: str) -> str:
-    """What stands above a text, folded: its first line, if that is short."""
+    """The text's first line, folded, if it is short."""
     first = text.lstrip().partition("\n")[0]
     return words.fold(first) if len(first) <= _LEAD else ""
 
 
 def _is_pasted(source: Quotable) -> bool:
-    """Whether a user pasted a text: nobody types so much, or it is announced."""
+    """Whether a user pasted a text: it is too long to be typed, or it is announced."""
     return source.role == "user" and (estimate(source.text) >= _PASTED_TOKENS or _is_announced(source.text))
 
 
 def _is_announced(text: str) -> bool:
-    """Whether a text stands behind a short paragraph that ends with a colon: "Read this for me:"."""
+    """Whether a text follows a short paragraph that ends with a colon: "Read this for me:"."""
     announced, gap, rest = text.strip().partition("\n\n")
     is_short = bool(gap) and "\n" not in announced and len(announced) <= _HEADING
     return is_short and announced.endswith(_ANNOUNCING) and estimate(rest) >= _PROSE_TOKENS
 
 
 def _is_changed(sources: Sequence[Quotable], n: int) -> bool:
-    """Whether a message answers a short one that may ask for something to be changed."""
+    """Whether a message answers a short one that may ask for a change."""
     asked = sources[n - 1] if n else None
     if asked is None or (asked.role, sources[n].role) != ("user", "assistant") or len(asked.text) > _REQUEST:
         return False
@@ -133,19 +136,19 @@ def _is_changed(sources: Sequence[Quotable], n: int) -> bool:
 
 
 def _is_headed(source: Quotable) -> bool:
-    """Whether a user's text stands under a heading, or "my poem:"."""
+    """Whether a user's text is under a heading, or a line such as "my poem:"."""
     heading, behind, rest = source.text.strip().partition("\n")
     has_heading = source.role == "user" and bool(behind) and len(heading) <= _HEADING and len(rest) > len(heading)
     return has_heading and not _is_talk(source.text)
 
 
 def _is_talk(text: str) -> bool:
-    """Whether a text is what somebody says whose name stands in front of it, but no transcript."""
+    """Whether a text is one person's statement with the speaker's name in front, but not a transcript."""
     return SPEAKER_LABEL.match(text) is not None and not (is_transcript(text) or _is_announced(text))
 
 
 def _made(sources: Sequence[Quotable], asked: AskedWork, memo: Memo) -> frozenset[int]:
-    """The answers to short messages of users that ask for a work of this name to be made."""
+    """The answers to users' short messages that request a work of this name."""
     requests = of_each(memo, "making", sources, _making)[:-1]
     answered = (n for n, request in enumerate(requests, 1) if request is not None and request.asks_for(asked))
     return frozenset(n for n in answered if sources[n].role == "assistant")
@@ -156,7 +159,9 @@ def _making(source: Quotable) -> MakingRequest | None:
 
 
 def _ranges(source: Quotable, asked: AskedWork, *, is_made: bool) -> tuple[Range, ...]:
-    """Where a message holds a work of the kind; a short one where it was made by this name, or has its form."""
+    """The ranges of works of this kind in a message. A short message counts only if it was requested by this name or has its
+    form.
+    """
     text = source.text
     if source.role not in ((asked.by,) if asked.by else ("user", "assistant")):
         return ()
@@ -183,8 +188,10 @@ def _size(ranges: Sequence[Range]) -> int:
 def _fits(
     index: PassageIndex, sources: Sequence[Quotable], held: Mapping[int, Sequence[Range]], asked: AskedWork, folded: str
 ) -> tuple[Floats, Floats]:
-    """The weight of the question's words in the user's request before each message, less where only the message has them; and
-    that of the words alone which name the work."""
+    """For each message, the weight of the question's words in its user's request, and less for words only in the message itself.
+
+    Also returns the weight of those words alone that name the work.
+    """
     told = dict.fromkeys(word for word in content_words(folded) if word not in NO_NAMES and word not in asked.telling)
     groups = [_terms([word], index) for word in (*told, *sorted(asked.telling))]
     weights = [1.0] * len(told) + [_TELLING] * len(asked.telling)
@@ -208,16 +215,16 @@ def _fits(
 
 
 def _terms(equivalent: Sequence[str], index: PassageIndex) -> list[int]:
-    """The terms of words that may stand for each other, in each language of the sources."""
+    """The terms of equivalent words, in each language of the sources."""
     tables = (words.stem_table(equivalent, name) for name in index.languages)
     terms = {table[word] for table in tables for word in equivalent if word in table}
     for signs in map(words.run_on_terms, equivalent):
-        if len(signs) in (1, 3):  # a noun of one sign or two is a term of its own, the last one
+        if len(signs) in (1, 3):  # a noun of one or two characters is a term of its own, the last one
             terms.add(int(signs[-1]))
     return sorted(terms) or [0]
 
 
 def _requests(sources: Sequence[Quotable]) -> npt.NDArray[np.int64]:
-    """For each message the last one of a user up to it."""
+    """For each message, the last message of a user up to it."""
     users = np.array([n if source.role == "user" else 0 for n, source in enumerate(sources)], np.int64)
     return np.maximum.accumulate(users)

@@ -41,17 +41,17 @@ from turnfold.compression.text.dialogue.wanted.versions import WITH_OLDER
 from turnfold.compression.text.dialogue.wanted.works import AskedWork
 from turnfold.compression.text.quotes import Quotable, Quote
 
-_RIVAL: Final = 0.9  # share of the best score from which another work may as well be meant
-_ASKED_ABOUT: Final = 500  # tokens of a work up to which it is quoted to a question about it
+_RIVAL: Final = 0.9  # share of the best score from which another work may be meant instead
+_ASKED_ABOUT: Final = 500  # tokens of a work that is quoted whole for a question about it
 
 
 def find_work(
     sources: Sequence[Quotable], index: PassageIndex, question: Question, folded: str, count: Callable[[str], int], memo: Memo
 ) -> FoundWork:
-    """The work that is asked for, and what changed it later.
+    """The requested work, with its later changes.
 
     Args:
-        sources: what may be quoted.
+        sources: messages that may be quoted.
         folded: the question, case-folded.
     """
     wanted = question.work
@@ -68,7 +68,7 @@ def find_work(
     forms = work_forms(found, wanted.asked, naming_words(folded, wanted.asked)) if found else None
     if forms is None or _compares_one(forms, wanted.asked):
         return FoundWork(revised, (), tokens)
-    if not wanted.is_whole:  # if it is short, since what it says may share no word with the question
+    if not wanted.is_whole:  # only if it is short: the answer may share no word with the question
         return _fitting(forms.wanted[:1], sources, min(room, _ASKED_ABOUT), count) or FoundWork()
     several = _together(messages, index, found, forms, wanted, folded, memo)
     changes = _changes_between(messages, several or forms.wanted, sources, room, count)
@@ -79,8 +79,10 @@ def find_work(
 
 
 def _compares_one(forms: WorkForms, asked: AskedWork) -> bool:
-    """Whether versions of nothing that is named are compared, and the chat holds one: "what's different in the new version of
-    Python?"."""
+    """Whether the question compares versions without naming a work, while the chat has only one version.
+
+    Example: "what's different in the new version of Python?".
+    """
     return len(asked.versions) > 1 and not (asked.telling or asked.alike or asked.labels) and len(forms.wanted) == 1
 
 
@@ -91,7 +93,7 @@ def _changes_between(
     room: int,
     count: Callable[[str], int],
 ) -> FoundWork:
-    """Where several versions differ that have no room."""
+    """The differences between several versions that don't fit in full."""
     versions = sorted({work.source for work in works})
     if len(versions) <= 1 or _cost(works, sources, count) <= room:
         return FoundWork()
@@ -107,7 +109,7 @@ def _one(
     room: int,
     count: Callable[[str], int],
 ) -> FoundWork:
-    """The version of a work that is meant, with what changed it later."""
+    """The requested version of a work, with its later changes."""
     apart = tuple(chain.from_iterable(work.quotes for work in forms.others))
     if forms.wanted[0].source >= len(sources) and len(asked.versions) == 1:
         return FoundWork((), apart)
@@ -129,8 +131,10 @@ def _together(
     folded: str,
     memo: Memo,
 ) -> list[HeldWork]:
-    """The works that a message asks for together, in order: of one kind, by several names, or the pieces of one; none where it
-    asks for one."""
+    """The works that a message requests together, in order: of one kind, by several names, or the pieces of one.
+
+    Empty if it requests a single work.
+    """
     asked = wanted.asked
     if asked.is_long and (pieces := pieces_with(messages, forms.wanted[0].source, memo)):
         return [held_work(n, messages[n], ((0, len(messages[n].text)),), 0.0, memo) for n in pieces]
@@ -152,14 +156,14 @@ def _together(
 
 
 def _all_of(works: Sequence[HeldWork], sources: Sequence[Quotable], room: int, count: Callable[[str], int]) -> FoundWork:
-    """The works whole, those that are folded; where the room is too small for all, what each says throughout."""
+    """The folded works in full or, if they don't fit, quotes spread over each."""
     folded = [work for work in works if work.source < len(sources)]
     quotes, tokens = fitting_spread(sources, list(chain.from_iterable(work.quotes for work in folded)), room, count)
     return FoundWork(tuple(quotes), (), tokens)
 
 
 def _fitting(works: Sequence[HeldWork], sources: Sequence[Quotable], room: int, count: Callable[[str], int]) -> FoundWork | None:
-    """Those of the works that are folded and fit; None if the first is folded and does not."""
+    """As many of the folded works as fit; None if the first is folded and does not fit."""
     quotes: list[Quote] = []
     spent = 0
     for work in works:
@@ -175,6 +179,6 @@ def _fitting(works: Sequence[HeldWork], sources: Sequence[Quotable], room: int, 
 
 
 def _cost(works: Sequence[HeldWork], sources: Sequence[Quotable], count: Callable[[str], int]) -> int:
-    """The tokens of those works that are folded, as they are quoted."""
+    """The tokens of the folded works, as quotes."""
     quotes = (quote for work in works if work.source < len(sources) for quote in work.quotes)
     return sum(count(sources[n].text[start:end]) + FRAME for n, start, end in quotes)

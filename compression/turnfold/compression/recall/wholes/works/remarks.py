@@ -19,8 +19,8 @@ from turnfold.compression.text import words
 from turnfold.compression.text.dialogue.wanted.judging import judging_sentences, refers_to_remarks
 from turnfold.compression.text.quotes import Quotable, Quote
 
-_HANDED: Final = 60  # characters of a message that may hold a text
-_ASKING: Final = 400  # and of either end of one, where it says what is to be done with it
+_HANDED: Final = 60  # characters of a message that may contain a text
+_ASKING: Final = 400  # characters at either end of such a message that say what to do with the text
 
 
 def with_remarks(
@@ -32,14 +32,9 @@ def with_remarks(
     count: Callable[[str], int],
     memo: Memo,
 ) -> FoundWork:
-    """What was found with the answers to the users' messages that hold it, if the question goes back to these; where nothing was
-    found, the text that was judged last and the answer to it.
+    """The quotes found, with the answers to users' messages that contain them, if the question refers to these answers.
 
-    Args:
-        sources: what may be quoted.
-        behind: what the request holds as it was, behind these.
-        asks: the question, case-folded.
-        room: tokens that quotes may take, with what was found.
+    If nothing was found: the text that was last judged, and the answer with the judgment.
     """
     if not refers_to_remarks(asks):
         return found
@@ -51,20 +46,20 @@ def with_remarks(
 
 
 def _is_handed(sources: Sequence[Quotable], n: int) -> bool:
-    """Whether a message may hold a text, and is answered."""
+    """Whether a message may contain a text, and has an answer."""
     is_answered = sources[n].role == "user" and n + 1 < len(sources) and sources[n + 1].role == "assistant"
     return is_answered and len(sources[n].text) >= _HANDED
 
 
 def _judged_last(sources: Sequence[Quotable], behind: Sequence[Quotable], memo: Memo) -> list[int]:
-    """The message of the text that was judged last, and its answer; none where the request holds them as they were."""
+    """The message with the last text that was judged, and its answer; empty if the request holds them unchanged."""
     judged = of_each(memo, "judged", [*sources, *behind], _has_judged)
     last = max((n for n, one in enumerate(judged) if one), default=len(sources))
     return [last, last + 1] if last < len(sources) and _is_handed(sources, last) else []
 
 
 def _has_judged(message: Quotable) -> bool:
-    """Whether a user hands a text, which stands on lines of its own, and has it judged."""
+    """Whether a user hands over a text, on lines of its own, and asks for an opinion."""
     if message.role != "user" or len(message.text) < _HANDED or "\n" not in message.text:
         return False
     return any(judging_sentences(words.fold(end)) for end in {message.text[:_ASKING], message.text[-_ASKING:]})

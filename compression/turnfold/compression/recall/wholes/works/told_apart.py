@@ -26,7 +26,7 @@ _LABEL: Final = re.compile(r"(?:^|(?<![^\W\d_])[^\W\d_]{2,}[ ]?#?)([a-h]|[1-9])[
 def told_apart(
     messages: Sequence[Quotable], found: Sequence[HeldWork], forms: WorkForms, asked: AskedWork, folded: str
 ) -> list[HeldWork]:
-    """The texts that are meant, in order; none where the message does not tell them apart."""
+    """The texts that a message refers to, in order; empty if it does not distinguish them."""
     pasted = [work for work in found if messages[work.source].role == "user"] if asked.is_pasted else []
     apart = newest_pasted(pasted)
     if len(apart) < 2:
@@ -47,7 +47,7 @@ def told_apart(
 
 
 def _labelled(leads: Sequence[str], label: str) -> int | None:
-    """The number of the text above which a label stands, or to whose place it counts where no text has one."""
+    """The number of the text with a label above it or, if no text has labels, of the text at that position."""
     found = [_LABEL.search(one) for one in leads]
     named = [n for n, one in enumerate(found) if one and one[1] == label]
     if named:

@@ -20,19 +20,19 @@ from turnfold.compression.text.dialogue.wanted.versions import NEWEST, WITH_OLDE
 from turnfold.compression.text.dialogue.wanted.works import AskedWork
 from turnfold.compression.text.quotes import Quotable
 
-#: Share of the best score from which a work may be meant as well.
+#: Share of the best score from which another work may be meant too.
 LIKE_BEST: Final = 0.8
-_SHARED_LINES: Final = 0.3  # of the shorter one's lines, from which two that fit are forms of one work
-_MOST_LINES: Final = 0.5  # the same whatever was asked for
-_NEXT: Final = 2  # messages from a work to a version of it that the next request asked for
-_MOST_WORDS: Final = 0.5  # of the shorter one's words, from which two texts are versions of one
-_EDITED_WORDS: Final = 0.8  # the same of texts that nobody rewrote: pages on one subject may share half of their words
-_WHOLE: Final = 0.6  # share of the longest form's lines from which a form is no mere part
+_SHARED_LINES: Final = 0.3  # share of the shorter one's lines that forms of one work have in common
+_MOST_LINES: Final = 0.5  # the same for a work that fits the question less
+_NEXT: Final = 2  # messages between a work and the version that the next request asked for
+_MOST_WORDS: Final = 0.5  # share of the shorter text's words that versions have in common
+_EDITED_WORDS: Final = 0.8  # the same for texts that were not rewritten: pages on one subject may share half of their words
+_WHOLE: Final = 0.6  # share of the longest form's lines from which a form is complete
 _BEFORE: Final = re.compile(r"\b(?:before|bevor|vor|avant|antes|prima)\b")  # behind it stands what a version has not
 
 
 class WorkForms(NamedTuple):
-    """The versions of the work that is meant: those that are wanted, what changed the newest later, and the others."""
+    """The versions of the requested work: the wanted ones, later changes of the newest, and the other versions."""
 
     wanted: tuple[HeldWork, ...]
     changed: tuple[HeldWork, ...]
@@ -40,7 +40,7 @@ class WorkForms(NamedTuple):
 
 
 def work_forms(found: Sequence[HeldWork], asked: AskedWork, names: frozenset[str]) -> WorkForms:
-    """The versions of the work that fits best, of equal ones the newest."""
+    """The versions of the work that fits best; among equals, of the newest."""
     likely = max(found, key=lambda work: (work.fits, work.source))
     pattern = [work for work in found if work is likely or _share(work.words, likely.words) >= _MOST_WORDS]
     best = max(pattern, key=lambda work: (len(names & work.words), work.fits, work.source))
@@ -57,14 +57,14 @@ def work_forms(found: Sequence[HeldWork], asked: AskedWork, names: frozenset[str
 
 
 def naming_words(folded: str, asked: AskedWork) -> frozenset[str]:
-    """The words of a question that say what the work is about, in whichever version."""
-    if asked.versions == WITH_OLDER:  # what has gone is named
+    """The words of a question that describe the work, in any version."""
+    if asked.versions == WITH_OLDER:  # the question names text that was removed
         return frozenset()
     return frozenset(content_words(_BEFORE.split(folded)[0])) - NO_NAMES - asked.telling
 
 
 def with_changes(messages: Sequence[Quotable], forms: WorkForms, asked: AskedWork, memo: Memo) -> WorkForms:
-    """The same with what was told of code since its newest version."""
+    """The forms, with changes of code since the newest version."""
     newest = forms.wanted[0]
     if newest.is_prose or asked.versions != NEWEST:
         return forms
@@ -75,7 +75,7 @@ def with_changes(messages: Sequence[Quotable], forms: WorkForms, asked: AskedWor
 
 
 def with_revisions(messages: Sequence[Quotable], forms: WorkForms, asked: AskedWork, memo: Memo) -> WorkForms:
-    """The same with what became of a text step by step in place of the version that fits best."""
+    """The forms, with the step-by-step revisions of a text in place of the version that fits best."""
     number = forms.wanted[0].source
     chain = () if asked.versions != NEWEST or asked.kind == "code" else newest_revision(messages, number, memo)
     if not chain or chain[-1] <= number:
@@ -86,25 +86,27 @@ def with_revisions(messages: Sequence[Quotable], forms: WorkForms, asked: AskedW
 
 
 def newest_of_each(works: Sequence[HeldWork], number: int) -> list[HeldWork]:
-    """The newest of so many works, or of all for 0, in order; of which two are versions of one only where there are too few
-    without them: two leases may share most of their words."""
+    """The newest `number` works in order, or all of them if it is 0.
+
+    Two texts count as versions of one only if there are too few otherwise: two leases may share most of their words.
+    """
     apart = _newest(works, _is_version)[: number or None]
     versions = [work for work in reversed(works) if work not in apart]
     return sorted([*apart, *versions[: max(0, number - len(apart))]], key=lambda work: work.source)
 
 
 def newest_pasted(works: Sequence[HeldWork]) -> list[HeldWork]:
-    """Of texts that a user pasted, in order, those that were not pasted again with changes."""
+    """The texts that a user pasted, in order, except those pasted again later with changes."""
     return _newest(works, is_edited)[::-1]
 
 
 def is_edited(work: HeldWork, other: HeldWork) -> bool:
-    """Whether one is the other with changes, line by line or word by word, rather than written anew."""
+    """Whether one is an edited copy of the other, with line or word changes, rather than a rewritten text."""
     return _share(work.lines, other.lines) >= _SHARED_LINES or _share(work.words, other.words) >= _EDITED_WORDS
 
 
 def _newest(works: Sequence[HeldWork], is_version: Callable[[HeldWork, HeldWork], bool]) -> list[HeldWork]:
-    """The newest version of each work, the newest first."""
+    """The newest version of each work, newest first."""
     apart: list[HeldWork] = []
     for work in reversed(works):
         if not any(is_version(work, other) for other in apart):
@@ -113,11 +115,14 @@ def _newest(works: Sequence[HeldWork], is_version: Callable[[HeldWork, HeldWork]
 
 
 def _versions(found: Sequence[HeldWork], best: HeldWork, names: frozenset[str]) -> list[HeldWork]:
-    """The versions of the work that fits best, and parts of it, in order. Texts of one pattern may be about different things."""
+    """The versions of the work that fits best, and parts of it, in order.
+
+    Texts from one template may be about different things.
+    """
     named = names & best.words if best.is_prose else frozenset()
     alike = [work for work in found if work.is_prose == best.is_prose and named <= work.words]
     meant = {work.source: work for work in alike if work is best or _is_version(work, best)}
-    for step, ordered in ((_NEXT, alike), (-_NEXT, alike[::-1])):  # each changed as soon as it was made
+    for step, ordered in ((_NEXT, alike), (-_NEXT, alike[::-1])):  # each revised right after it was made
         for work in ordered:
             before = meant.get(work.source - step)
             if before is not None and _share(work.words, before.words) >= _MOST_WORDS:
@@ -137,10 +142,10 @@ def _length(work: HeldWork) -> int:
 
 
 def _share(some: frozenset[str], others: frozenset[str]) -> float:
-    """Of the fewer ones the part that they have in common."""
+    """The share of the smaller set that both have in common."""
     return len(some & others) / max(1, min(len(some), len(others)))
 
 
 def _changes(work: HeldWork, whole: HeldWork) -> bool:
-    """Whether a later and smaller one begins with a part that the whole one has: "def total(self):"."""
+    """Whether a later, smaller work begins with a part of the complete one: "def total(self):"."""
     return len(work.lines) < _WHOLE * len(whole.lines) and bool(work.parts) and work.parts[0] in whole.parts
