@@ -48,7 +48,7 @@ __all__ = [
     "unfold",
 ]
 
-#: The module below this package that defines each name.
+#: The module of this package that defines each name.
 _HOMES: Final = MappingProxyType(
     {
         "CompressOptions": "roundtrip.values",
@@ -74,7 +74,7 @@ _HOMES: Final = MappingProxyType(
     }
 )
 
-if not TYPE_CHECKING:  # a type checker reads the imports above, and so still finds a name that does not exist
+if not TYPE_CHECKING:  # type checkers read the imports above, and report names that do not exist
 
     def __getattr__(name: str) -> object:
         if name not in _HOMES:

@@ -17,39 +17,39 @@ from math import ceil, log
 from statistics import median
 from typing import Any, Final
 
-_KEPT: Final = 9  # figures whose median is taken: five wrong ones in nine are needed to move it
-_LEAST: Final = 0.4  # theirs / ours; a vocabulary of 200k against a costlier one on Chinese text comes near this
-_MOST: Final = 5.0  # a byte-level vocabulary on text that it does not know comes near this
-_SMALL: Final = 200  # tokens below which the overhead of templates is most of what differs
+_KEPT: Final = 9  # figures whose median is used: moving it takes five wrong ones in nine
+_LEAST: Final = 0.4  # upstream tokens / our tokens; about the ratio of a 200k vocabulary to a costlier one on Chinese text
+_MOST: Final = 5.0  # about the ratio of a byte-level vocabulary on text in a language it does not know
+_SMALL: Final = 200  # tokens below which most of the difference is the overhead of templates
 _QUIET: Final = 0.5  # share of the expected prompt below which a report means that text was cut off
 _QUIET_IF_SURE: Final = 0.75
-_WORTH_TELLING: Final = 1000  # tokens; smaller windows are not served, and reports below it are of what a cache did not hold
-_SURE: Final = 5  # figures, all alike, after which a smaller difference tells it
+_WORTH_TELLING: Final = 1000  # tokens; no server has a smaller window, and reports below count what a cache lacked
+_SURE: Final = 5  # equal figures after which a smaller difference is enough
 _ALIKE: Final = 1.15
-_NEARLY: Final = 0.9  # share of the shortest prompt that was refused from which on one would be refused too, as good as sure
-_CLEARLY: Final = 0.93  # share of the expected prompt below which one report says something
-_STEADY: Final = 1.03  # a report no more than this times the longest one stands still
-_SAME: Final = 0.05  # claims of a limit that differ by no more than this share are the same claim
-_SIGHTINGS: Final = 3  # of truncated prompts before anything is done about it
-_UNEVEN_SIGHTINGS: Final = 6  # of those whose reports differ: a server drops whole messages, and what is left is uneven
-_OWN: Final = 0.93  # share of its own ratio down to which a conversation is counted as ever
-_SAME_GROWTH: Final = 1.03  # growth of what is sent that shows a window where every report has the very same figure
-_STEP: Final = 1.08  # of a ladder of ratios: at most a twenty-fifth is given away
-_LEAVES: Final = 0.75  # of a step: a ratio that far from the one that is planned by moves it; half would be the edge
-_UNUSUAL: Final = 2.0  # theirs / ours; of text in most languages no vocabulary in use takes more, of Indic scripts older ones do
-_CONTRADICTS: Final = 0.75  # share of what the ratio says below which the longest report decides
+_NEARLY: Final = 0.9  # share of the shortest refused prompt from which another will almost surely be refused too
+_CLEARLY: Final = 0.93  # share of the expected prompt below which a single report is significant
+_STEADY: Final = 1.03  # a report at most this many times the longest one has not grown
+_SAME: Final = 0.05  # two claimed limits that differ by this share at most are the same claim
+_SIGHTINGS: Final = 3  # truncated prompts before the window is acted on
+_UNEVEN_SIGHTINGS: Final = 6  # the same if their reports differ: a server drops whole messages, so what is left varies
+_OWN: Final = 0.93  # a conversation's reports have not changed down to this share of its own ratio
+_SAME_GROWTH: Final = 1.03  # growth of the request that reveals a window if every report has the same figure
+_STEP: Final = 1.08  # between planned ratios: at most a twenty-fifth of the room is given away
+_LEAVES: Final = 0.75  # of a step: how far the ratio must be from the planned one to move it; half would be the edge
+_UNUSUAL: Final = 2.0  # upstream tokens / our tokens: exceeded only by older vocabularies on Indic scripts
+_CONTRADICTS: Final = 0.75  # if the longest report is below this share of the ratio's estimate, it is used instead
 _TEMPLATE: Final = 500  # tokens that a server's own template may add to a prompt
 
 
 @dataclass(frozen=True, slots=True)
 class Belief:
-    """A window that was learned.
+    """A learned window.
 
     Attributes:
-        window: in the upstream's own tokens.
-        source: "error" (an error named it), "cut-off" (longer prompts are cut off in silence) or "refusal" (a guess: a longer
+        window: tokens, by the upstream's count.
+        source: "error" (an error named it), "cut-off" (longer prompts are silently truncated) or "refusal" (a guess: a longer
             prompt was refused without naming a limit).
-        seen: how often.
+        seen: number of observations.
     """
 
     window: int
@@ -59,21 +59,21 @@ class Belief:
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """What is known of one upstream and model; all but `ratios` in the upstream's own tokens.
+    """What is known of one upstream and model. All figures except `ratios` are in the upstream's own tokens.
 
     Attributes:
-        ratios: theirs / ours of the last requests, the newest last.
-        limit: the window, as an error named it.
+        ratios: upstream tokens / our tokens of the last requests, newest last.
+        limit: the window named by an error.
         claims: how many errors in a row named about this limit.
-        over: what became of the last prompts that were longer than it, the newest last: whether they were taken.
-        fits: the longest prompt that was taken.
-        fails: the shortest prompt that was refused, where no limit was named.
-        top: ours and reported of the longest report, as short as ours was when it was first reached.
-        quiet: ours and reported of prompts that came back far too short: the upstream cut them off in silence.
-        binds_thinking: whether it refused a thinking block because of what stood in front of it.
-        trusted: whether what was learned of the window is acted on now; False while it is put to the test again.
-        planned: the step of a ladder that rooms are planned by, since ratios change a little with every answer and rooms should
-            not; 0: none yet.
+        over: for the last prompts longer than that, newest last: whether they were accepted.
+        fits: the longest accepted prompt.
+        fails: the shortest prompt that was refused without a limit.
+        top: our count and the report for the longest report; our count is the lowest that reached it.
+        quiet: our counts and the reports for prompts reported far too short: the upstream silently truncated them.
+        binds_thinking: whether it refused a thinking block because the messages before it had changed.
+        trusted: whether the learned window is applied; False while it is being tested again.
+        planned: the rounded ratio used for planning, since the ratio changes slightly with every answer and room should not; 0 if
+            there is none yet.
     """
 
     ratios: tuple[float, ...] = ()
@@ -90,19 +90,19 @@ class Learned:
 
     @property
     def ratio(self) -> float:
-        """Theirs / ours; 1.0 as long as nothing was reported."""
+        """Upstream tokens / our tokens; 1.0 until something was reported."""
         return median(self.ratios) if self.ratios else 1.0
 
     def scaled(self, ours: int) -> int:
-        """Tokens that the upstream would count where we count `ours`, if it counted all of a prompt in one way."""
+        """Tokens that the upstream would count for `ours`, if it counted the whole prompt alike."""
         return ceil(ours * self.ratio)
 
     def theirs(self, ours: int) -> int:
         """Tokens that the upstream will count where we count `ours`.
 
-        What it adds to each prompt (instructions of its own, a file that lies there, a search) is about the same however long the
-        rest is: where the ratio is more than vocabularies differ by as a rule, as beside many short prompts, and the longest
-        report clearly contradicts it, that one decides.
+        What it adds to each prompt (its own instructions, an uploaded file, a search) does not grow with the rest. So many short
+        prompts give a ratio above any usual difference of vocabularies. If the longest report clearly contradicts such a ratio,
+        that report is used instead.
         """
         scaled, (counted, told) = self.scaled(ours), self.top
         added = max(0, told - counted)
@@ -111,17 +111,19 @@ class Learned:
 
     @property
     def cut_at(self) -> int | None:
-        """The length at which the upstream cuts prompts off in silence, as far as that shows."""
+        """The length at which the upstream silently truncates prompts; None if there is no evidence of that."""
         return max(reported for _, reported in self.quiet) if _stands_still(self.quiet, self.top) else None
 
     @property
     def claimed(self) -> int | None:
-        """The window that errors named, unless most of the prompts beyond it are taken: a pool serves one name by several."""
+        """The window named by errors, unless most longer prompts were accepted: one name may be served by a pool of different
+        servers.
+        """
         return self.limit if self.limit is not None and self.over.count(False) > self.over.count(True) else None
 
     @property
     def belief(self) -> Belief | None:
-        """The window that was learned, whether or not it is acted on now; None where none was."""
+        """The learned window, whether or not it is applied; None if there is none."""
         if self.claimed is not None:
             return Belief(self.claimed, "error", self.claims)
         if self.cut_at is not None:
@@ -132,16 +134,15 @@ class Learned:
 
     @property
     def _guess(self) -> int:
-        """A window that would have refused what was refused, and taken what was taken."""
+        """A window consistent with the refused and the accepted prompts."""
         return max(self.fits, (self.fails or 0) // 2)
 
     def window(self, theirs: int, published: int | None = None) -> int | None:
-        """The window that a request of so many tokens has to fit; None as long as nothing speaks against sending it.
+        """The window that a request with this many tokens has to fit; None if there is no reason not to send it.
 
         Args:
-            published: what is published of the model; a claim below that needs a second witness, and prompts that seem to be
-                cut off below it must be so beyond doubt. It stands unless the upstream took more: tables of windows are often
-                behind.
+            published: the model's published window. An error that names less must be seen twice, and truncation below it must be
+                beyond doubt. Ignored if the upstream accepted more, since published tables are often outdated.
         """
         known = published if published is not None and published >= self.fits else None
         if not self.trusted:
@@ -157,7 +158,9 @@ class Learned:
         return known
 
     def may_overflow(self, theirs: int) -> bool:
-        """Whether a request of so many tokens could be too long: no window is that small, or as much was taken before."""
+        """Whether a request with this many tokens could be too long: false if every window is larger, or as much was accepted
+        before.
+        """
         if theirs < _WORTH_TELLING:
             return False
         if self.limit is not None:
@@ -166,10 +169,10 @@ class Learned:
 
 
 def learn_from_usage(known: Learned, ours: int, reported: int, own: tuple[int, int] = (0, 0)) -> Learned:
-    """What is known after an upstream answered a request of `ours` tokens, and reported a prompt of so many.
+    """What is known after an upstream answered a request of `ours` tokens and reported a prompt of `reported` tokens.
 
     Args:
-        own: ours and reported of the longest report of the request's conversation before (`longest`); zeros where none is known.
+        own: our count and the report for the longest report of this conversation so far (see `longest`); zeros if unknown.
     """
     if reported <= 0:
         return known
@@ -181,7 +184,7 @@ def learn_from_usage(known: Learned, ours: int, reported: int, own: tuple[int, i
         if len(quiet) == _KEPT and not _stands_still(quiet, known.top) and _grow_alike(quiet):  # the ratio changed
             return replace(known, ratios=tuple(clamp_ratio(r / o) for o, r in quiet), planned=0.0, quiet=(), top=quiet[-1])
         return replace(known, quiet=quiet)
-    told = ours >= _SMALL and reported >= _LEAST / 2 * ours  # less is no count of this prompt
+    told = ours >= _SMALL and reported >= _LEAST / 2 * ours  # a smaller figure does not count this prompt
     ratios = (*known.ratios, clamp_ratio(reported / ours))[-_KEPT:] if told else known.ratios
     beyond = known.limit is not None and reported > known.limit
     said: dict[str, Any] = {
@@ -194,11 +197,11 @@ def learn_from_usage(known: Learned, ours: int, reported: int, own: tuple[int, i
         "quiet": () if known.quiet and reported > _STEADY * max(cut for _, cut in known.quiet) else known.quiet,
     }
     new = {name: value for name, value in said.items() if value != getattr(known, name)}
-    return replace(known, **new) if new else known  # as a rule a request teaches nothing
+    return replace(known, **new) if new else known  # most requests teach nothing
 
 
 def learn_from_refusal(known: Learned, limit: int | None, theirs: int | None) -> Learned:
-    """What is known after an upstream refused a prompt of so many tokens, with or without naming its limit."""
+    """What is known after an upstream refused a prompt of `theirs` tokens; `limit` is the limit it named, if any."""
     if limit is not None:
         again = known.limit is not None and abs(limit - known.limit) <= _SAME * known.limit
         over = (*known.over, False)[-_KEPT:] if again else (False,)
@@ -210,33 +213,36 @@ def learn_from_refusal(known: Learned, limit: int | None, theirs: int | None) ->
 
 
 def clamp_ratio(ratio: float) -> float:
-    """A ratio of theirs to ours within what vocabularies can differ."""
+    """A ratio limited to what vocabularies can differ by."""
     return min(_MOST, max(_LEAST, ratio))
 
 
 def snap_ratio(ratio: float) -> float:
-    """The nearest step of a ladder."""
+    """The nearest planned ratio."""
     return float(_STEP ** round(log(ratio, _STEP)))
 
 
 def _steady_step(before: float, ratio: float) -> float:
-    """The step of a ratio: the one before until the ratio has clearly left it, so that one at the edge of two does not change it
-    with every answer."""
+    """The rounded ratio for planning.
+
+    Keeps the previous step until the ratio has clearly left it, so that a ratio between two steps does not switch with every
+    answer.
+    """
     return before if before and abs(log(ratio / before, _STEP)) <= _LEAVES else snap_ratio(ratio)
 
 
 def longest(before: tuple[int, int], ours: int, reported: int) -> tuple[int, int]:
-    """Ours and reported of the longest report, as short as ours was when it was first reached."""
+    """Our count and the report for the longest report; our count is the lowest that reached it."""
     return (ours, reported) if reported > _STEADY * before[1] or (ours < before[0] and reported >= before[1]) else before
 
 
 def is_truncated(known: Learned, ours: int, reported: int, own: tuple[int, int] = (0, 0)) -> bool:
-    """Whether a reported prompt is so much shorter than the one sent that the upstream must have cut it off in silence.
+    """Whether a reported prompt is so much shorter than the one sent that the upstream must have silently truncated it.
 
-    Ollama does so by default. It also reports only what its cache did not hold: small reports say nothing. In a chat that grows
-    turn by turn each report is only a little too short; what shows there is that they stand still while what is sent grows.
-    Beside conversations in other languages a report may seem short, and still be the same share of what was sent as before. Two
-    prompts of different lengths hardly ever have the very same figure, though: a chat that is folded grows and shrinks.
+    Ollama does so by default. It also reports only tokens that its cache did not have, so small reports mean nothing. In a chat
+    that grows turn by turn, each report is only slightly too short; the sign is that reports stay equal while the requests grow.
+    Next to conversations in other languages a report may seem short although its share of the request is unchanged. Two prompts
+    of different lengths almost never have exactly the same figure, though, since a folded chat grows and shrinks.
     """
     if _is_constant(known, ours, reported):
         return False
@@ -256,13 +262,16 @@ def is_truncated(known: Learned, ours: int, reported: int, own: tuple[int, int] 
 
 
 def is_evident(known: Learned, ours: int, reported: int) -> bool:
-    """Whether a report by which a prompt `is_truncated` is worth a word by itself: the only thing wrong with others is that they
-    are no longer than the longest one before, and that may be text that takes fewer tokens than the rest did."""
+    """Whether the report for a truncated prompt (`is_truncated`) is worth a message on its own.
+
+    Otherwise the only evidence is that the report is no longer than the longest before, and the text may simply take fewer
+    tokens.
+    """
     return known.cut_at is not None or reported < _CLEARLY * known.theirs(ours)
 
 
 def _is_constant(known: Learned, ours: int, reported: int) -> bool:
-    """Whether the upstream reports the same figure whatever it is sent: also for a prompt that can't be so long."""
+    """Whether the upstream reports the same figure for every prompt, even one that can't have that many tokens."""
     if reported != known.top[1] and all(reported != told for _, told in known.quiet):
         return False
     least = min(o for o, told in (known.top, *known.quiet, (ours, reported)) if told == reported)
@@ -270,12 +279,12 @@ def _is_constant(known: Learned, ours: int, reported: int) -> bool:
 
 
 def _stands_still(quiet: tuple[tuple[int, int], ...], top: tuple[int, int]) -> bool:
-    """Whether short reports show a window: they stay as they are, or below the longest one, while what is sent grows.
+    """Whether short reports reveal a window: they don't grow, or stay below the longest one, while the requests grow.
 
     Args:
-        top: as in `Learned`; zeros where that is not known.
+        top: as in `Learned`; zeros if unknown.
     """
-    if len(quiet) < _SIGHTINGS:  # as a rule there are none
+    if len(quiet) < _SIGHTINGS:  # the usual case: there are none
         return False
     if _is_beyond_doubt(quiet, top):
         return True
@@ -289,15 +298,17 @@ def _stands_still(quiet: tuple[tuple[int, int], ...], top: tuple[int, int]) -> b
 
 
 def _unexplained(quiet: tuple[tuple[int, int], ...], top: tuple[int, int]) -> Sequence[tuple[int, int]]:
-    """Short reports without those that a cache that hides its hits may have given: of little more than what was new. Such a
-    cache holds nothing at first, so there is a whole report before them."""
+    """The short reports that a cache with unreported hits cannot explain.
+
+    Such a cache reports little more than the new tokens. It is empty at first, so a full report precedes those.
+    """
     if top == (0, 0):
         return quiet
     return [one for one, before in zip(quiet, quiet[:1] + quiet, strict=False) if 2 * abs(one[0] - before[0]) < one[1]]
 
 
 def _is_beyond_doubt(quiet: tuple[tuple[int, int], ...], top: tuple[int, int]) -> bool:
-    """Whether no other vocabulary explains short reports: all have one figure, or what was sent cannot be that few tokens."""
+    """Whether no vocabulary explains short reports: they are all equal, or the text sent can't be that few tokens."""
     grew, told = top
     if len(quiet) >= _SIGHTINGS and len({r for _, r in quiet}) == 1 and quiet[0][1] >= told:
         longest_sent = max(max(quiet)[0], grew if quiet[0][1] == told else 0)
@@ -308,6 +319,6 @@ def _is_beyond_doubt(quiet: tuple[tuple[int, int], ...], top: tuple[int, int]) -
 
 
 def _grow_alike(quiet: tuple[tuple[int, int], ...]) -> bool:
-    """Whether short reports are about the same share of what was sent, and one that vocabularies can differ by."""
+    """Whether short reports are a similar share of the requests, and one that vocabularies can differ by."""
     shares = [reported / ours for ours, reported in quiet]
     return min(shares) >= _LEAST and max(shares) <= 1.5 * min(shares)

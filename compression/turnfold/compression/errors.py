@@ -12,7 +12,7 @@ bug.
 
 
 class TurnfoldError(Exception):
-    """Base of everything that the engine raises on purpose."""
+    """Base class of all exceptions that the engine raises on purpose."""
 
 
 class InvalidInput(TurnfoldError, ValueError):
@@ -30,10 +30,10 @@ class InvalidInput(TurnfoldError, ValueError):
 
 
 def require(*fields: tuple[str, object, str]) -> None:
-    """Check the fields of an input: each one's name, whether it is as its contract says, and what is wrong with it if not.
+    """Check the fields of an input. Each is given as its name, whether it is valid, and the problem if it is not.
 
     Raises:
-        InvalidInput: for the first that is not.
+        InvalidInput: for the first invalid field.
     """
     for name, holds, problem in fields:
         if not holds:
@@ -51,11 +51,11 @@ def is_within(value: object, least: float, most: float) -> bool:
 
 
 class SectionUnknown(TurnfoldError, LookupError):
-    """A section id that resolves to nothing (never seen, expired, or another tenant's).
+    """A section id that resolves to nothing: never seen, expired, or another tenant's.
 
     Attributes:
         section_id: the id.
-        field: where the caller gave it; whoever reads it from elsewhere than ``section_id`` sets it.
+        field: the field with the id; callers that read it from a field other than ``section_id`` set it.
     """
 
     def __init__(self, section_id: str) -> None:
@@ -65,7 +65,7 @@ class SectionUnknown(TurnfoldError, LookupError):
 
 
 class FoldRejected(TurnfoldError):
-    """The engine's own output broke a law (larger, malformed). The reason is a short slug for counting."""
+    """The engine's own output violated an invariant (larger, malformed). The reason is a short slug for counting."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)

@@ -56,8 +56,8 @@ SCORERS: Final[Mapping[str, Scorer]] = {
 LAYERS: Final = (0, 1, 2)
 
 _IMPORTANT: Final = 0.75
-_ROW: Final = 40  # tokens of data that stand for a section at least
-_TIMES_LONGER: Final = 8  # a text of so many times the characters of another one has more tokens, or next to no letters
+_ROW: Final = 40  # tokens to which data in a section is cut, at least
+_TIMES_LONGER: Final = 8  # a text with this many times the characters has more tokens, or almost no letters
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,16 +65,16 @@ class CompressRequest:
     """What to compress and how.
 
     Attributes:
-        text: the source, not blank.
-        layer: the layer that the caller wants to read, 0, 1 or 2.
-        l1_ratio: tokens of layer 1 by those of layer 0, above 0 up to 1.
+        text: the source; must not be blank.
+        layer: the layer to return, 0, 1 or 2.
+        l1_ratio: tokens of layer 1 divided by those of layer 0, above 0 and at most 1.
         l2_max_sentences: 1 or more.
-        sections: whether to cut the text into sections that can be drilled into.
+        sections: whether to divide the text into sections for drill-down.
         query: a question that layers 1 and 2 should answer, or None.
         scorer: a name in `SCORERS`; None for the compressor's own.
 
     Raises:
-        InvalidInput: a field is not as said here; it names the field.
+        InvalidInput: a field is invalid; the error names it.
     """
 
     text: str
@@ -108,7 +108,7 @@ def _is_layer(value: object) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """A layer's text and its tokens."""
+    """A layer's text, with its tokens."""
 
     text: str
     tokens: int
@@ -135,7 +135,7 @@ class TextSection:
 
 @dataclass(frozen=True, slots=True)
 class SourceEntity:
-    """A name or figure of the source: how often it is there, and whether layer 1 still has it."""
+    """A name or figure of the source, its number of occurrences, and whether layer 1 still contains it."""
 
     text: str
     kind: str
@@ -186,12 +186,12 @@ class Compressor:
     """Makes layers of texts.
 
     Args:
-        scorer: rates sentences; any object of the ``Scorer`` protocol. None: the composite scorer.
+        scorer: rates sentences; any object with the ``Scorer`` protocol. None: the composite scorer.
         relevance: rates how well sentences answer a query; None: cosine of TF-IDF.
-        count: tokens of a text; o200k by default.
+        count: counts the tokens of a text; o200k by default.
 
     Raises:
-        InvalidInput: `scorer` is no scorer.
+        InvalidInput: `scorer` is not a scorer.
     """
 
     def __init__(self, scorer: Scorer | None = None, *, relevance: Relevance | None = None, count: Count = tokens.count) -> None:
@@ -202,12 +202,12 @@ class Compressor:
         self._count = count
 
     def compress(self, request: CompressRequest) -> CompressedResult:
-        """All three layers of a text, its entities and its sections. Pure: equal requests give equal results.
+        """All three layers of a text, its entities and its sections. Deterministic: equal requests give equal results.
 
         Raises:
             InvalidInput: the scorer does not return one finite number for each sentence.
         """
-        # What stands for data is counted for each length that is tried, in the whole text and in its section.
+        # Shortened data is counted for each length tried, for the whole text and again for its section.
         return Compressor(self._scorer, relevance=self._relevance, count=tokens.count_once({}, self._count))._compress(request)
 
     def _compress(self, request: CompressRequest) -> CompressedResult:
@@ -233,7 +233,7 @@ class Compressor:
         return CompressedResult(result_id, request.layer, (whole, facts, summary), listed, sections, metadata)
 
     def drill_down(self, result: CompressedResult, section_id: str, layer: int = 0) -> SectionLayer:
-        """One layer of a section of a result.
+        """One layer of one section of a result.
 
         Raises:
             InvalidInput: `layer` is not 0, 1 or 2.
@@ -242,11 +242,11 @@ class Compressor:
         return drill_down(result.sections, section_id, layer)
 
     def sentences(self, text: str) -> list[str]:
-        """The sentences of a text that `compress` has its scorer rate."""
+        """The sentences of a text that `compress` passes to the scorer."""
         return [span.of(text) for span in statements(text, data_blocks(text)).spans]
 
     def rated_by(self, scorer: Scorer) -> Compressor:
-        """The same with another scorer."""
+        """A copy with another scorer."""
         return Compressor(scorer, relevance=self._relevance, count=self._count)
 
     def _judge(self, text: str, scorer: Scorer, query: str | None) -> JudgedText:
@@ -274,7 +274,7 @@ class Compressor:
         return replace(source, scores=aware, relevance=self._answers(source, query))
 
     def _facts(self, source: JudgedText, whole: Layer, ratio: float) -> tuple[Layer, ChosenText]:
-        """Layer 1 and what was chosen for it; the text itself where all of it may stay or nothing shorter says anything."""
+        """Layer 1, and the spans chosen for it; the text itself if all of it fits or nothing shorter is useful."""
         everything = ChosenText(frozenset(range(len(source.spans))), {})
         budget = max(1, int(whole.tokens * ratio))
         if budget >= whole.tokens:
@@ -284,12 +284,12 @@ class Compressor:
         return (facts, chosen) if facts is not whole else (whole, everything)
 
     def _no_longer(self, than: Layer, text: str) -> Layer:
-        """A layer of the text; the other one where it is no shorter or the text says nothing."""
+        """A layer with this text, or the other layer if the text has more tokens or is blank."""
         layer = Layer(text, self._count(text))
         return layer if layer.tokens <= than.tokens and text.strip() else than
 
     def _answers(self, source: JudgedText, query: str) -> list[float]:
-        """How well each span answers a query, 0 to 1: two thirds by its own relevance, one by its section's."""
+        """How well each span answers a query, 0 to 1: two thirds by its own relevance, one third by its section's."""
         alone = _normalise(self._relevance([span.of(source.text) for span in source.spans], query))
         around = _normalise(self._relevance([source.slice(first, last) for first, last in source.ranges], query))
         shared = [around[k] for k, (first, last) in enumerate(source.ranges) for _ in range(first, last)]
@@ -327,7 +327,7 @@ class Compressor:
         return TextSection(section_id, summary.text, whole.tokens, worth, (whole, facts, summary))
 
     def _told_of(self, source: JudgedText, spans: frozenset[int], short: Mapping[int, str], whole: Layer) -> Layer:
-        """These statements and data of a section with what they need; the whole section where that is longer."""
+        """The given statements and data of a section with the spans they depend on; the whole section if that would be longer."""
         most = _TIMES_LONGER * len(whole.text)
         needed, heads = source.read.complete_within(spans, most), data_heads_within(source, short, most)
         if needed is None or heads is None:
@@ -335,8 +335,10 @@ class Compressor:
         return self._no_longer(whole, write(source, ChosenText(frozenset(needed | heads), short)))
 
     def _best_of(self, source: JudgedText, first: int, last: int) -> str | None:
-        """The best statement of a section, with what it needs; where none is said, the most telling rows of its data. None where
-        these are far longer than the section."""
+        """The best statement of a section, with the spans it depends on.
+
+        If the best span is data, its most informative rows. None if that would be far longer than the section.
+        """
         said = [i for i in range(first, last) if not is_heading(source.text, source.spans[i])] or list(range(first, last))
         best = max(said, key=lambda i: (source.scores[i] if not source.spans[i].kind else -1.0, -i))
         most = _TIMES_LONGER * (source.spans[last - 1].end - source.spans[first].start)
@@ -349,7 +351,7 @@ class Compressor:
         return None if needed is None else write(source, ChosenText(frozenset(needed), {})).strip()
 
     def _data_of(self, source: JudgedText, first: int, last: int, ratio: float) -> dict[int, str]:
-        """What stands for the data of a section, at the layer's ratio."""
+        """The shortened data of a section, at the layer's ratio."""
         short: dict[int, str] = {}
         for i in range(first, last):
             if i in source.in_data:
@@ -360,11 +362,11 @@ class Compressor:
 
 
 def drill_down(sections: Sequence[TextSection], section_id: str, layer: int = 0) -> SectionLayer:
-    """One layer of one of these sections.
+    """One layer of one of the sections.
 
     Raises:
         InvalidInput: `layer` is not 0, 1 or 2.
-        SectionUnknown: none of them has this id.
+        SectionUnknown: no section has this id.
     """
     require(("layer", _is_layer(layer), "must be 0, 1 or 2"))
     for section in sections:
@@ -414,7 +416,7 @@ def _identity(request: CompressRequest, scorer: str) -> str:
 
 
 def _distinct_entities(source: JudgedText, told: ChosenText) -> tuple[SourceEntity, ...]:
-    """Every entity once, as it is first written, and whether what was chosen still has it."""
+    """The distinct entities, each in its first spelling, and whether the chosen text still has it."""
     times = Counter(entity.text.lower() for entity in source.found)
     preserved = set(shown_entities(source, told))
     first: dict[str, Entity] = {}

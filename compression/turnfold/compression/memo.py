@@ -13,33 +13,33 @@ from hashlib import blake2b
 from threading import Lock
 from typing import Any, Concatenate, Final, NamedTuple, ParamSpec, Protocol, Self, TypeVar, cast
 
-#: Items so few that what is derived of them takes no longer than remembering it.
+#: For so few items, recomputing a derived value is as fast as looking it up.
 FEW: Final = 4
-_BESIDE: Final = 3  # sequences that begin with the same item
-_NEWEST: Final = 8  # items behind which a client's next request seldom changes anything but by going on, as a cache mark moves
+_BESIDE: Final = 3  # sequences with the same first item
+_NEWEST: Final = 8  # a client's next request rarely changes anything before the last items; a cache mark may move within them
 
-#: How many texts one stage asks for before the next stage asks for them again; of long ones, which stay in memory, fewer.
+#: Texts that one stage reads before the next stage reads them again; fewer long ones, since they stay in memory.
 _SHORT_TEXTS, _TEXTS, _LONG_TEXTS = 256, 16, 2
 _SHORT, _LONG = 2_000, 100_000  # characters
-_LONGEST: Final = 2**22  # of a text that is kept
+_LONGEST: Final = 2**22  # characters of a text that is cached
 
 T = TypeVar("T")
 P = ParamSpec("P")
 
 
 class Keyed(Protocol):
-    """What says in a key all that it is."""
+    """An item identified by its key."""
 
     @property
     def key(self) -> bytes:
-        """Equal keys, equal items."""
+        """Equal items have equal keys, and vice versa."""
 
 
 K = TypeVar("K", bound=Keyed)
 
 
 def digest(*parts: str) -> bytes:
-    """A 16-byte content hash of texts; parts are kept apart, lone surrogates are allowed."""
+    """A 16-byte hash of texts. Parts are kept distinct; lone surrogates are allowed."""
     h = blake2b(digest_size=16)
     for part in parts:
         data = part.encode("utf-8", "surrogatepass")
@@ -49,7 +49,7 @@ def digest(*parts: str) -> bytes:
 
 
 def remembering(function: Callable[Concatenate[str, P], T]) -> Callable[Concatenate[str, P], T]:
-    """A pure function of a text, and of numbers, that keeps what it found for the newest texts: several stages ask in a row."""
+    """Cache a pure function of a text (and numbers) for the newest texts, since several stages ask in a row."""
     few, some, many = (lru_cache(size)(function) for size in (_LONG_TEXTS, _TEXTS, _SHORT_TEXTS))
 
     @wraps(function)
@@ -64,10 +64,10 @@ def remembering(function: Callable[Concatenate[str, P], T]) -> Callable[Concaten
 
 
 class Memo:
-    """Least recently used results, bounded by the weight that their makers give them.
+    """A cache with least-recently-used eviction, bounded by weights that callers assign.
 
     Args:
-        capacity: the sum of weights that is kept; one unit is about a byte.
+        capacity: maximum total weight; one unit is about a byte.
     """
 
     def __init__(self, capacity: int = 32_000_000) -> None:
@@ -77,7 +77,7 @@ class Memo:
         self._kept: OrderedDict[Hashable, tuple[Any, int]] = OrderedDict()
 
     def find(self, key: Hashable) -> Any:
-        """What is kept for ``key``, else None."""
+        """The cached result for ``key``, or None."""
         with self._lock:
             if key not in self._kept:
                 return None
@@ -85,7 +85,10 @@ class Memo:
             return self._kept[key][0]
 
     def get(self, key: Hashable, make: Callable[[], T], weigh: Callable[[T], int] = lambda _: 64) -> T:
-        """The kept result for ``key``, else what ``make`` gives (made outside the lock: two threads may both make it)."""
+        """The cached result for ``key``, or what ``make`` returns.
+
+        ``make`` runs outside the lock, so two threads may both run it.
+        """
         with self._lock:
             if key in self._kept:
                 self._kept.move_to_end(key)
@@ -101,7 +104,7 @@ class Memo:
         return value
 
     def put(self, key: Hashable, value: T, weigh: Callable[[T], int]) -> None:
-        """Keep a result, in the place of what was kept for ``key``."""
+        """Cache a result, replacing any earlier one for ``key``."""
         weight = weigh(value)
         with self._lock:
             self._weight -= self._kept.pop(key, (None, 0))[1]
@@ -115,14 +118,17 @@ class Memo:
             self._weight -= self._kept.popitem(last=False)[1][1]
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Remove everything."""
         with self._lock:
             self._kept.clear()
             self._weight = 0
 
     def passing(self) -> Memo:
-        """The same memory for what the next request does not have again: what `get` makes is not kept. Kept all the same, it
-        would push out what is asked for seldom, as what is known of the oldest messages is."""
+        """A view of this cache that does not store what `get` makes.
+
+        Use it for values that the next request does not need. Storing them would evict what is rarely requested, such as data on
+        the oldest messages.
+        """
         return _PassingMemo(self)
 
 
@@ -133,33 +139,31 @@ class _PassingMemo(Memo):
         self._memo = memo
 
     def find(self, key: Hashable) -> Any:
-        """As of the memory."""
+        """As in `Memo`."""
         return self._memo.find(key)
 
     def get(self, key: Hashable, make: Callable[[], T], weigh: Callable[[T], int] = lambda _: 64) -> T:
-        """The kept result for ``key``, else what ``make`` gives."""
+        """The cached result for ``key``, or what ``make`` returns."""
         found: T | None = self._memo.find(key)
         return make() if found is None else found
 
     def put(self, key: Hashable, value: T, weigh: Callable[[T], int]) -> None:
-        """As of the memory."""
+        """As in `Memo`."""
         self._memo.put(key, value, weigh)
 
     def clear(self) -> None:
-        """As of the memory."""
+        """As in `Memo`."""
         self._memo.clear()
 
     def passing(self) -> Memo:
-        """This."""
+        """Return itself."""
         return self
 
 
 class Grown(tuple[T, ...]):
-    """A tuple that may go on from an earlier one, as the messages of a conversation do from request to request. Of two tuples of
-    one line the shorter is the beginning of the longer: nothing has to be compared to know that.
+    """A tuple that may extend an earlier one, as the messages of a conversation do from request to request.
 
-    Args:
-        known: an earlier tuple of which the first `same` items are these.
+    Of two tuples with a common line, the shorter is a prefix of the longer, so they need not be compared.
     """
 
     line: object
@@ -173,9 +177,9 @@ class Grown(tuple[T, ...]):
         return self
 
     def pass_on(self) -> object | None:
-        """The line, for the first that goes on from here; None for any other, which may go on otherwise."""
+        """The line, for the first tuple that extends this one; None for any other, which may differ."""
         try:
-            return self._next.pop()  # of two threads one gets it
+            return self._next.pop()  # atomic: only one of two threads gets it
         except IndexError:
             return None
 
@@ -193,14 +197,14 @@ def continued(
     weigh: Callable[[T], int],
     kept: int = 1,
 ) -> T:
-    """A result over items of which an earlier request had the first ones too.
+    """A result over items, computed from the cached result of an earlier request with the same first items.
 
     Args:
-        memo: where the last result under `key` is kept, with its items; None: nothing is. Of a few items nothing is kept either.
-        key: tells one growing sequence from others; two that share it only cost each other time.
-        run: what was kept (None for nothing), and how many of its items stand in front here too, to the result.
-        weigh: the weight of what is kept, without the items.
-        kept: how many sequences that share the key are kept beside each other, as what comes in and what goes out.
+        memo: holds the last result for `key`, with its items; None: nothing is cached, nor is it for a few items.
+        key: identifies one growing sequence. If two share a key, results stay correct but take longer.
+        run: computes the result from the cached one (or None) and the number of its items that these items begin with.
+        weigh: the weight of a result, without its items.
+        kept: number of sequences kept for one key, such as a request as received and as forwarded.
     """
     if memo is None or len(items) <= FEW:
         return run(None, 0)
@@ -209,7 +213,7 @@ def continued(
     same = max(lengths, default=0)
     nearest = known[lengths.index(same)] if same else None
     result = run(nearest.value if nearest is not None else None, same)
-    # What has less than half in common is another sequence.
+    # Sequences with less than half in common are different ones.
     others = [one for one in known if one is not nearest or 2 * same < len(one.items)]
     all_kept = (_Continued(items, result), *others)[:kept]
     memo.put(key, all_kept, lambda ones: sum([200 + 8 * len(one.items) + weigh(one.value) for one in ones]))
@@ -219,13 +223,13 @@ def continued(
 def continued_by_key(
     memo: Memo, name: str, items: Sequence[Keyed], run: Callable[[T | None, int], T], weigh: Callable[[T], int]
 ) -> T:
-    """`continued` over items with keys, as the messages of a conversation are, and those of a block of it beside them."""
+    """`continued` over items with keys, such as the messages of a conversation or of one of its blocks."""
     keys = [one.key for one in items]
     return continued(memo, (name, *keys[:1]), keys, run, weigh, _BESIDE)
 
 
 def of_each(memo: Memo, name: str, items: Sequence[K], read: Callable[[K], T]) -> list[T]:
-    """What is read of each item; of those with which an earlier request began it is known."""
+    """The result of `read` for each item; results for items that an earlier request began with are cached."""
 
     def run(known: list[T] | None, same: int) -> list[T]:
         return [*(known or ())[:same], *map(read, items[same:])]
@@ -234,11 +238,11 @@ def of_each(memo: Memo, name: str, items: Sequence[K], read: Callable[[K], T]) -
 
 
 def common_length(one: Sequence[Any], other: Sequence[Any]) -> int:
-    """How many items both begin with."""
+    """The number of first items that both have in common."""
     size = min(len(one), len(other))
     if one is other or _are_of_one_line(one, other):
         return size
-    if one[:size] == other[:size]:  # the same objects, as a rule: that is compared at once
+    if one[:size] == other[:size]:  # usually the same objects, which compare at once
         return size
     low, high, middle = 0, size, max(0, size - _NEWEST)
     while high - low > _NEWEST:  # the first `low` are the same, the first `high` are not
@@ -248,7 +252,7 @@ def common_length(one: Sequence[Any], other: Sequence[Any]) -> int:
 
 
 def begin_alike(one: Sequence[Any], other: Sequence[Any], length: int) -> bool:
-    """Whether both begin with the same items, so many or all that either has."""
+    """Whether both begin with the same items, comparing `length` items or as many as either has."""
     if _are_of_one_line(one, other):
         return min(len(one), length) == min(len(other), length)
     return one is other or one[:length] == other[:length]

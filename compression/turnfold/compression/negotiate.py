@@ -20,7 +20,7 @@ from turnfold.compression.errors import InvalidInput
 from turnfold.compression.layers import CompressedResult, SectionLayer
 
 Encoding = Literal["raw", "facts", "summary"]
-ENCODINGS: Final[tuple[Encoding, ...]] = ("raw", "facts", "summary")  # in the order of the layers
+ENCODINGS: Final[tuple[Encoding, ...]] = ("raw", "facts", "summary")  # in the order of layers 0, 1, 2
 _NAMESPACE: Final = "turnfold"
 
 
@@ -54,7 +54,7 @@ class ExchangeResult:
         fits: whether the text fits the budget.
         sections: ids of the sections of the text, for drill-down.
         drilled: requested sections that fit.
-        left_out: ids of those that do not.
+        left_out: ids of requested sections that do not fit.
     """
 
     encoding: Encoding
@@ -69,7 +69,7 @@ class ExchangeResult:
 
 
 def encodings(names: Sequence[str]) -> tuple[Encoding, ...]:
-    """Names as encodings, without duplicates, in order.
+    """Validated encoding names, without duplicates, in order.
 
     Raises:
         InvalidInput: a name is unknown.
@@ -80,7 +80,7 @@ def encodings(names: Sequence[str]) -> tuple[Encoding, ...]:
 
 
 def negotiate(result: CompressedResult, demand: Demand, wanted: Sequence[SectionLayer] = ()) -> ExchangeResult:
-    """Choose the encoding, then add the wanted sections, in order, that fit the remaining budget."""
+    """Choose the encoding, then add as many of the wanted sections, in order, as fit into the remaining budget."""
     sizes = dict(zip(ENCODINGS, result.layers, strict=True))
     room = demand.budget if demand.budget is not None else float("inf")
     chosen: Encoding = next((name for name in demand.accepted if sizes[name].tokens <= room), "summary")
@@ -116,12 +116,12 @@ def _figures(exchanged: ExchangeResult) -> dict[str, Any]:
 
 
 def to_a2a_part(exchanged: ExchangeResult) -> dict[str, Any]:
-    """A part of an A2A message; its metadata has what a receiver needs to drill down."""
+    """A part of an A2A message; its metadata contains what a receiver needs for drill-down."""
     return {"kind": "text", "text": exchanged.text, "metadata": {_NAMESPACE: _figures(exchanged)}}
 
 
 def to_mcp_resource(exchanged: ExchangeResult) -> dict[str, Any]:
-    """Contents of an MCP resource, as ``resources/read`` gives them and an embedded resource holds them."""
+    """Contents of an MCP resource, as in a ``resources/read`` response or an embedded resource."""
     return {
         "uri": f"turnfold://results/{exchanged.result_id}/{exchanged.encoding}",
         "mimeType": "text/plain",

@@ -12,21 +12,21 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-#: Part of every fold's identity: a release that changes bytes raises it and says so in the changelog.
+#: Part of every fold's identity. A release that changes bytes raises it and says so in the changelog.
 ENGINE_VERSION: Final = 19
-#: Tokens of the shortest prefix that most providers cache.
+#: Length in tokens of the shortest prefix that most providers cache.
 USUAL_LEAST: Final = 1024
-_OURS: Final = 1.125  # tokens by our count for each one by a provider's, at most
+_OURS: Final = 1.125  # our tokens for each token of a provider, at most
 
 
 @dataclass(frozen=True, slots=True)
 class CachePrices:
-    """What the provider's prompt cache costs, relative to one uncached input token.
+    """Prices of the provider's prompt cache, relative to one uncached input token.
 
     Attributes:
         read: price of a token read from the cache (1.0: no cache or no discount).
-        write: price of a token written to it (1.0 where writing is free of charge).
-        least: tokens of the shortest prefix that it keeps, where that is more than `USUAL_LEAST`; else 0.
+        write: price of a token written to it (1.0: no surcharge).
+        least: tokens of the shortest prefix that it keeps, if more than `USUAL_LEAST`; otherwise 0.
     """
 
     read: float = 1.0
@@ -35,11 +35,11 @@ class CachePrices:
 
     @property
     def cached_from(self) -> int:
-        """Tokens by our count from which a prompt is surely read from the cache when it is sent again; 0: that is no cheaper."""
+        """Our tokens from which a repeated prompt is certain to be read from the cache; 0 if that is no cheaper."""
         return int(_OURS * (self.least or USUAL_LEAST)) if self.read < 1 else 0
 
     def keeps(self, size: int) -> bool:
-        """Whether a prompt of so many tokens may be cheaper when it is sent again."""
+        """Whether a prompt with this many tokens may be cheaper when it is sent again."""
         return self.read < self.write and size >= self.cached_from
 
     def reread(self, hit_share: float) -> float:
@@ -52,8 +52,8 @@ class Warmth:
     """How often a request finds the provider's prompt cache warm.
 
     Attributes:
-        turns: share of the requests that a message of the user's ends, 0 to 1.
-        loops: share of those that a tool's result ends, 0 to 1; they follow within seconds.
+        turns: share of the requests that end with a user's message, 0 to 1.
+        loops: share of the requests that end with a tool result, 0 to 1; they follow within seconds.
     """
 
     turns: float
@@ -66,11 +66,11 @@ class Warmth:
 
 @dataclass(frozen=True, slots=True)
 class WrittenSummary:
-    """A summary that a model wrote of messages ``start..end`` of a conversation; it may stand for the block of just these.
+    """A summary of messages ``start..end`` of a conversation, written by a model. It can replace the block of exactly these.
 
     Attributes:
         prefix: digest of the conversation's beginning up to `end` (``fold.decisions.prefixes``).
-        text: as it is quoted, checked against its source.
+        text: the summary as quoted, checked against its source.
     """
 
     start: int
@@ -81,15 +81,16 @@ class WrittenSummary:
 
 @dataclass(frozen=True, slots=True)
 class FoldDecision:
-    """What time brings to a fold: it is decided at few requests of a conversation, and holds until the next of these.
+    """The part of a fold that depends on time. It is decided at a few requests of a conversation and applies until the next of
+    these.
 
     Attributes:
-        warmth: what is believed of the cache.
-        brake: whether nothing more is folded, because earlier folds of the conversation have not paid.
-        summaries: of what is believed: what has been written so far; of a decision: what was adopted at its fold event.
-        caches: whether the upstream was ever seen to read this model's prompts from a cache.
-        cold: whether the request at which this is decided comes so long after the one before that the cache has nothing of it
-            any more. It says nothing of the requests behind that.
+        warmth: the expected warmth of the cache.
+        brake: whether folding stops, because earlier folds of the conversation have not paid off.
+        summaries: in a belief, all summaries written so far; in a decision, those adopted at its fold event.
+        caches: whether the upstream has ever been observed to cache this model's prompts.
+        cold: whether the deciding request comes so long after the previous one that the cache has expired. It does not apply to
+            later requests.
     """
 
     warmth: Warmth
@@ -101,11 +102,11 @@ class FoldDecision:
 
 @dataclass(frozen=True, slots=True)
 class Precedent:
-    """A decision under the beginning of the conversation for which it was made (``fold.decisions``).
+    """A decision, stored under the beginning of the conversation for which it was made (``fold.decisions``).
 
     Attributes:
-        at: number of messages of that beginning.
-        prefix: their digest.
+        at: number of messages in that beginning.
+        prefix: digest of these messages.
     """
 
     at: int
@@ -115,13 +116,13 @@ class Precedent:
 
 @dataclass(frozen=True, slots=True)
 class Precedence:
-    """How far a conversation's precedents are known.
+    """What is known of a conversation's precedents.
 
     Attributes:
-        known: those that the options had of it.
-        newest: digest of the newest one, new ones included; "" where there is none.
-        length: messages of the conversation.
-        unknown: requests of which it is asked whether something was decided at them, by number of messages: the digest.
+        known: its precedents in the options.
+        newest: digest of the newest one, including new ones; "" if there is none.
+        length: number of messages in the conversation.
+        unknown: requests for which the caller should look up decisions: number of messages -> digest.
     """
 
     known: tuple[Precedent, ...] = ()
@@ -132,13 +133,13 @@ class Precedence:
 
 @dataclass(frozen=True, slots=True)
 class Likeness:
-    """How like a user message the passages before it are, as sentence vectors said when it was first forwarded.
+    """The similarity of a user message to the passages before it, by sentence vectors, from when it was first forwarded.
 
     Attributes:
         at: number of messages through that message.
-        prefix: their digest (``fold.decisions.prefixes``).
-        by_message: for each message before it one int8 a passage, a cosine times 127; b"" where nothing is known; () where
-            nothing is known at all, so that words decide.
+        prefix: digest of these messages (``fold.decisions.prefixes``).
+        by_message: for each message before it, one int8 for each passage (cosine times 127), or b"" if unknown; () if nothing is
+            known, so that words decide.
     """
 
     at: int
@@ -147,18 +148,18 @@ class Likeness:
 
 
 def _nothing(border: int) -> str:
-    """No state."""
+    """The state block if there is no state."""
     del border
     return ""
 
 
 @dataclass(frozen=True, slots=True)
 class StateBlocks:
-    """A conversation's state as texts that stand in front of user messages (``turnfold.compression.state`` makes them).
+    """A conversation's state as texts before user messages (made by ``turnfold.compression.state``).
 
     Attributes:
-        pins: message index and block, in order; the last one is in force.
-        carried: the block that says what was laid down before a message; "" where nothing ever was.
+        pins: message indices and blocks, in order; the last one is in force.
+        carried: the block with the state before a message; "" if no state was ever set.
     """
 
     pins: tuple[tuple[int, str], ...] = ()
@@ -167,18 +168,18 @@ class StateBlocks:
 
 @dataclass(frozen=True, slots=True)
 class Keep:
-    """What is never shaped or shortened, whatever its size.
+    """Messages that are never shaped or shortened, whatever their size.
 
     Attributes:
-        tools: names of tools whose results stay as they came.
-        roles: roles whose messages do: "user", "assistant", "tool".
+        tools: names of tools whose results stay unchanged.
+        roles: roles whose messages stay unchanged: "user", "assistant", "tool".
     """
 
     tools: frozenset[str] = frozenset()
     roles: frozenset[str] = frozenset()
 
     def __or__(self, other: Keep) -> Keep:
-        """Both together."""
+        """The union of both."""
         return Keep(self.tools | other.tools, self.roles | other.roles)
 
 
@@ -187,10 +188,10 @@ KEEP_NOTHING: Final = Keep()
 
 @dataclass(frozen=True, slots=True)
 class Prose:
-    """How the prose that a fold keeps is worded.
+    """How to word the prose that a fold keeps.
 
     Attributes:
-        intensity: "off" (sentences stay as they were said), "lite", "full" or "ultra" (see ``shorten.terse_prose.compress``).
+        intensity: "off" (sentences stay unchanged), "lite", "full" or "ultra" (see ``shorten.terse_prose.compress``).
         lexicon: TOML of the user's own rules; "" for none.
     """
 
@@ -200,38 +201,38 @@ class Prose:
 
 @dataclass(frozen=True, slots=True)
 class FoldOptions:
-    """Everything that a fold depends on beside the messages.
+    """Everything that a fold depends on besides the messages.
 
     Attributes:
-        model: the model's name as the client wrote it; chooses the vocabulary for budgets and final counts.
-        prices: the model's cache prices; they set how much is left raw and how often a fold pays.
-        prices_if_cached: those that are assumed instead where the upstream was seen to have a cache (``decisions.under_prices``);
+        model: the model's name as sent by the client; selects the vocabulary for budgets and final counts.
+        prices: the model's cache prices; they determine how much stays raw and how often a fold pays off.
+        prices_if_cached: prices to assume instead once the upstream is observed to have a cache (``decisions.under_prices``);
             None: `prices` are known.
-        cache_hit_share: share of requests that find the cache warm, 0 to 1; it holds where nothing is decided.
-        belief: what is to be decided where nothing was decided yet; None: nothing is decided in the whole conversation.
-        precedents: what was decided before; it goes before `belief`.
-        borrowed: what was decided of the conversation for another model: each holds where there is no precedent, and becomes one.
-        budget: tokens that the forwarded request may take, tool schemas included; None: no limit.
-        leaves_room: whether, under a budget, what a tool loop sends goes on from an earlier request of it, which leaves room for
-            that (``attempts``); else all of the budget is used each time.
-        window: input tokens that the model takes, where published; a fold ignores it, ``fit`` does not.
-        recall: whether passages of folded turns are quoted behind the user's message.
+        cache_hit_share: share of requests that find the cache warm, 0 to 1; used if nothing is decided.
+        belief: what to decide where nothing was decided yet; None: make no decisions in this conversation.
+        precedents: earlier decisions; they take precedence over `belief`.
+        borrowed: decisions about the conversation for another model. Each applies where there is no precedent, and becomes one.
+        budget: most tokens of the forwarded request, including tool schemas; None: no limit.
+        leaves_room: if true and there is a budget, requests of a tool loop extend an earlier one, which leaves room for them
+            (``attempts``); otherwise each request uses the whole budget.
+        window: the model's published input window in tokens; used by ``fit``, ignored by a fold.
+        recall: whether passages of folded turns are quoted after the user's message.
         recall_tool_text: whether tool results may be quoted there (they are quoted as data either way).
-        shape_results: whether tool results take a smaller form with the same values when they first appear.
-        cache_breakpoints: whether the upstream takes ``prompt_cache_breakpoint`` on a text part (OpenAI 5.6 and later).
-        keep: what is never shaped or shortened.
-        prose: how the prose kept at FACTS is worded.
-        trims_endings: whether the upstream refuses white space at the end of an assistant's text, whatever its model is called.
-        preserved_thinking: whether the model takes a thinking block only behind what was sent when it was produced: fold events
-            fall at the user's own turns, and take all earlier thinking out; None: as the model's name says.
-        drops_thinking: whether the provider is asked to drop thinking that a fold made invalid, where a request lets it be asked:
-            fold events may fall inside of a tool loop then, at the price of what was thought in it so far.
-        wants_summaries: whether the fold says of which blocks a written summary would be used.
-        recall_stays: whether what was recalled for a user message stays until the next fold event, whatever reading it costs.
-        likenesses: what sentence vectors said of user messages, decided once for each.
-        wants_likeness: whether the fold names the user messages that recall is for and of which nothing was decided yet.
-        heard: digests of precedents: where a conversation's newest one is not among them, the fold asks of all requests whether
-            something was decided at them; else only where it decides something, and of those behind what is known.
+        shape_results: whether tool results are rewritten into a smaller form with the same values when they first appear.
+        cache_breakpoints: whether the upstream accepts ``prompt_cache_breakpoint`` on a text part (OpenAI 5.6 and later).
+        keep: messages that are never shaped or shortened.
+        prose: how to word the prose kept at FACTS.
+        trims_endings: whether the upstream refuses white space at the end of an assistant's text, for any model name.
+        preserved_thinking: whether the model accepts a thinking block only after the messages it was produced from. Then fold
+            events happen only at the user's own turns, and remove all earlier thinking. None: decided by the model's name.
+        drops_thinking: whether to ask the provider to drop thinking that a fold made invalid, if the request allows asking. Then
+            fold events may happen within a tool loop, which loses its thinking so far.
+        wants_summaries: whether the fold reports the blocks for which a written summary would be used.
+        recall_stays: whether quotes recalled for a user message stay until the next fold event, at any cost.
+        likenesses: similarities by sentence vectors, determined once for each user message.
+        wants_likeness: whether the fold reports the user messages with recall that have no similarities yet.
+        heard: digests of precedents. If a conversation's newest precedent is not among them, the fold asks for the decisions of
+            all its requests; otherwise only if it decides something, and only for later requests.
     """
 
     model: str = ""
@@ -261,5 +262,5 @@ class FoldOptions:
 
     @property
     def refuses_trailing_space(self) -> bool:
-        """Whether an assistant's text must not end in white space: so it is for Claude, under whatever name a cloud has it."""
+        """Whether an assistant's text must not end with white space. Claude requires this, under any cloud's name for it."""
         return self.trims_endings or "claude" in self.model.lower()

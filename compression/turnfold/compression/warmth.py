@@ -18,18 +18,18 @@ from typing import Any, Final
 
 from turnfold.compression.options import CachePrices, Warmth
 
-#: Seconds since the request before, at which one class of times ends and the next begins.
+#: Limits between classes of the time since the previous request, in seconds.
 TIMES: Final = (60.0, 300.0, 600.0, 3600.0)
 _CLASSES: Final = len(TIMES) + 1
-_MEMORY: Final = 400.0  # requests after which an earlier one counts e times less
-_PRIOR: Final = 4.0  # requests that what is usual counts for
-_UNSEEN: Final = 1.0  # and what it counts for where how often which time passes was not seen
+_MEMORY: Final = 400.0  # requests after which an earlier one weighs 1/e
+_PRIOR: Final = 4.0  # weight of the usual belief, in requests
+_UNSEEN: Final = 1.0  # the same for how often each class of time occurs
 _USUAL: Final = 0.7
-_STRONG: Final = 0.15  # price of a cached token, relative to a written one, up to which a cache counts as strong
-_PAUSE: Final = 2  # the first class of times in which somebody was away
-_COLD: Final = 0.15  # share of warm requests up to which a cache counts as cold: three cold ones and no warm one, or more
-_DOUBT: Final = 0.5  # warm requests that are taken to come next
-_STEP: Final = 20  # a belief is told in so many steps: a finer one would change with every request
+_STRONG: Final = 0.15  # price of a cached token relative to a written one, below which a cache counts as strong
+_PAUSE: Final = 2  # first class of times that means a pause
+_COLD: Final = 0.15  # share of warm requests below which a cache counts as cold: three cold ones and no warm one, or more
+_DOUBT: Final = 0.5  # additional warm requests assumed as a margin
+_STEP: Final = 20  # steps in which a belief is expressed: a finer one would change with every request
 
 Counts = tuple[float, ...]
 _NONE: Final[Counts] = (0.0,) * _CLASSES
@@ -37,11 +37,11 @@ _NONE: Final[Counts] = (0.0,) * _CLASSES
 
 @dataclass(frozen=True, slots=True)
 class WarmthCounts:
-    """Requests by class of the time since the one before; older ones count less.
+    """Requests by class of the time since the previous one; older requests count less.
 
     Attributes:
-        turns: requests that a message of the user's ended.
-        loops: requests that a tool's result ended.
+        turns: requests that end with a user's message.
+        loops: requests that end with a tool result.
         warm: requests of both kinds that found the cache warm.
     """
 
@@ -51,19 +51,19 @@ class WarmthCounts:
 
     @property
     def seen(self) -> float:
-        """How many requests they stand for."""
+        """Weighted number of requests."""
         return sum(self.turns) + sum(self.loops)
 
     def to_json(self) -> dict[str, Any]:
-        """As a JSON value."""
+        """The counts as a JSON value."""
         return {"turns": self.turns, "loops": self.loops, "warm": self.warm}
 
     @classmethod
     def from_json(cls, value: Any) -> WarmthCounts:
-        """From `to_json`.
+        """Counts from the JSON value that `to_json` returns.
 
         Raises:
-            ValueError, LookupError, TypeError: the value is not one that `to_json` gives.
+            ValueError, LookupError, TypeError: the value is invalid.
         """
         counts = [tuple(float(number) for number in value[name]) for name in ("turns", "loops", "warm")]
         if any(len(one) != _CLASSES or min(one) < 0 for one in counts):
@@ -72,16 +72,18 @@ class WarmthCounts:
 
 
 def usual_warmth(prices: CachePrices) -> Warmth:
-    """What is believed before anything was seen: tool loops find the cache warm, and so do all where it is strong.
+    """The belief before any observation: tool loops find the cache warm, and so does every request if the cache is strong.
 
-    Where a cached token costs next to nothing, a fold that was wrong about the cache costs most.
+    If cached tokens cost almost nothing, a fold that was wrong about the cache is most expensive.
     """
     return Warmth(1.0 if prices.read <= _STRONG * prices.write else _USUAL, 1.0)
 
 
 def set_warmth(share: float) -> Warmth:
-    """What a share of cache hits that was set says. A tool loop's next request comes within seconds, so at most half as many are
-    late."""
+    """The belief for a configured share of cache hits.
+
+    A tool loop's next request comes within seconds, so it is late at most half as often.
+    """
     return Warmth(share, share + (1 - share) / 2)
 
 
@@ -89,9 +91,9 @@ def observe(counts: WarmthCounts, elapsed: float, *, loop: bool, warm: bool) -> 
     """The counts with one more request.
 
     Args:
-        elapsed: seconds since the request before.
-        loop: whether a tool's result ended it.
-        warm: whether most of what it repeated was found in the cache.
+        elapsed: seconds since the previous request.
+        loop: whether it ends with a tool result.
+        warm: whether the cache had most of the text that it repeated.
     """
     one = tuple(float(i == bisect_right(TIMES, max(0.0, elapsed))) for i in range(_CLASSES))
     new = WarmthCounts(_NONE if loop else one, one if loop else _NONE, one if warm else _NONE)
@@ -99,19 +101,18 @@ def observe(counts: WarmthCounts, elapsed: float, *, loop: bool, warm: bool) -> 
 
 
 def is_cold_after(counts: WarmthCounts, elapsed: float) -> bool:
-    """Whether a request that comes so long after the one before is known to find nothing in the cache: others that came as long
-    after, or less, did not."""
+    """Whether a request after this many seconds will find an empty cache, as others after as long or less did."""
     return rests_are_cold([a + b for a, b in zip(counts.turns, counts.loops, strict=True)], counts.warm, elapsed)
 
 
 def rests_are_cold(seen: Sequence[float], warm: Sequence[float], elapsed: float) -> bool:
-    """The same of requests by class of time, and those of them that found the cache warm."""
+    """Like `is_cold_after`, given the requests by class of time, and those of them that found the cache warm."""
     places = range(_PAUSE, bisect_right(TIMES, elapsed) + 1)
     return any((warm[i] + _DOUBT) / (seen[i] + 1) <= _COLD for i in places)
 
 
 def merge(old: WarmthCounts, new: WarmthCounts) -> WarmthCounts:
-    """The counts of two processes as one, those of `new` being the later ones."""
+    """The counts of two processes combined; those of `new` are the later ones."""
     share = max(0.0, 1.0 - new.seen / _MEMORY)
 
     def both(a: Counts, b: Counts) -> Counts:
@@ -121,10 +122,10 @@ def merge(old: WarmthCounts, new: WarmthCounts) -> WarmthCounts:
 
 
 def belief(counts: WarmthCounts, usual: Warmth) -> Warmth:
-    """What the next requests will find, in steps of a twentieth.
+    """The warmth that the next requests will find, in steps of a twentieth.
 
     Args:
-        usual: what is believed where nothing was seen.
+        usual: the belief without observations.
     """
     mean = usual.loops if sum(counts.loops) > sum(counts.turns) else usual.turns
     seen = [a + b for a, b in zip(counts.turns, counts.loops, strict=True)]
@@ -134,5 +135,5 @@ def belief(counts: WarmthCounts, usual: Warmth) -> Warmth:
         return (sum(n * rate for n, rate in zip(kind, rates, strict=True)) + _UNSEEN * prior) / (sum(kind) + _UNSEEN)
 
     loops = expected(counts.loops, usual.loops)
-    turns = expected(counts.turns, min(usual.turns, loops))  # people are not quicker than loops
+    turns = expected(counts.turns, min(usual.turns, loops))  # people are no faster than tool loops
     return Warmth(*(round(share * _STEP) / _STEP for share in (turns, loops)))

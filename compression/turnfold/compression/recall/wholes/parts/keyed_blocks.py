@@ -149,7 +149,7 @@ def _meant(n: int, text: str, blocks: Sequence[KeyedBlock], named: NamedKeys, to
 
 
 def _where_they_meet(blocks: Sequence[KeyedBlock], by_term: Mapping[str, Sequence[int]]) -> set[int]:
-    """If each term names many blocks, those that several terms name; None if these are many too.
+    """If each term names many blocks, those that several terms name; empty if these are many too.
 
     "The ConfigMap of ledger" is one of many ConfigMaps and one of many blocks of ledger.
     """
