@@ -21,18 +21,18 @@ from turnfold.compression.text.blocks import line_end
 from turnfold.compression.text.quotes import Source
 from turnfold.compression.wire.conversation import Message
 
-_SHARE: Final = 0.75  # of the room; the ends say what kind of text it is
+_SHARE: Final = 0.75  # of the room; the ends of a text show what kind of text it is
 _LINE: Final = 400  # characters of a line that is kept whole
-_LEAST: Final = 24  # tokens in which something may be told
+_LEAST: Final = 24  # fewest tokens for a useful range
 
 
 def question_before(messages: Sequence[Message], index: int, newest: str = "") -> str:
-    """What the user asked last in front of a message; "" where that is the user's own.
+    """The last thing that the user asked before a message; "" if the message is the user's own.
 
-    What is asked behind it has no say: its texts would be cut in another way with each question.
+    Later questions are ignored: otherwise each question would cut the message's texts differently.
 
     Args:
-        newest: what the user said last of all, where the message that holds it holds quotes beside it.
+        newest: the user's last text, if the message also contains quotes.
     """
     if messages[index].speaker == "user":
         return ""
@@ -44,10 +44,10 @@ def question_before(messages: Sequence[Message], index: int, newest: str = "") -
 
 
 def asked_ranges(text: str, question: str, cap: int, memo: Memo) -> list[tuple[int, int]]:
-    """Ranges of a text that bear on a question, in order, in whole lines.
+    """The ranges of a text that bear on a question, in order, in whole lines.
 
     Args:
-        cap: tokens that the text may take.
+        cap: most tokens for the text.
     """
     room = int(_SHARE * cap)
     if not question.strip() or room < _LEAST:
@@ -58,6 +58,6 @@ def asked_ranges(text: str, question: str, cap: int, memo: Memo) -> list[tuple[i
 
 
 def _in_lines(text: str, start: int, end: int) -> tuple[int, int]:
-    """A range with the rest of the lines in which it begins and ends, unless these are long."""
+    """A range extended to whole lines at both ends, unless these lines are long."""
     first, last = text.rfind("\n", 0, start) + 1, line_end(text, end)
     return (first if start - first <= _LINE else start), (last if last - end <= _LINE else end)

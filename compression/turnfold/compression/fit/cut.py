@@ -41,17 +41,17 @@ from turnfold.compression.wire.conversation import Changes, Conversation, Messag
 from turnfold.compression.wire.edits import json_string
 from turnfold.compression.wire.media import labels
 
-_SOFT: Final = 192  # tokens of a text that can still be followed: a few sentences of its head and of its tail
+_SOFT: Final = 192  # tokens of a text that can still be followed: a few sentences at either end
 _HARD: Final = 32
-_NAMED: Final = 128  # from which the note names the section by which a model may ask for the whole text
-_STEP: Final = 1.1  # between levels: at most a tenth of the room is given away for stability
+_NAMED: Final = 128  # tokens from which the note names the section, so that the model can request the whole text
+_STEP: Final = 1.1  # ratio of one level to the next: at most a tenth of the room is given up for stability
 _RECENT: Final = 0.2
 _TRIES: Final = 4
-_MOST_NAMED: Final = 20  # attachments that the note of a gap names, those alike as one
-#: Laws that a cut waives: a single giant message can be made to fit in no other way.
+_MOST_NAMED: Final = 20  # attachments listed in the note of a gap; those with the same name count once
+#: Laws that a cut waives, since a single giant message can't be made to fit otherwise.
 WAIVED: Final = frozenset({"last-user-broken", ATTACHMENT_LOST, TURN_BROKEN})
 
-#: Levels from the largest down.
+#: Levels in descending order.
 LEVELS: Final[tuple[int, ...]] = tuple(sorted({int(_HARD * _STEP**k) for k in range(130)}, reverse=True))
 
 _STRING: Final = re.compile(r'("(?:[^"\\]|\\.)*+")(\s*:)?')  # with what follows a key
@@ -62,13 +62,13 @@ class Cut:
     """A request that was cut to fit.
 
     Attributes:
-        forwarded: what to send.
-        changes: what was changed.
+        forwarded: the request to send.
+        changes: the changes made.
         tokens: its tokens by our own count for its model.
-        shortened: texts that were cut.
-        dropped: messages that were left out.
-        recent_whole: whether the most recent fifth is as it was.
-        sections: the results that were cut, whole, under the names in their notes.
+        shortened: number of texts that were cut.
+        dropped: number of messages that were left out.
+        recent_whole: whether the most recent fifth is unchanged.
+        sections: the originals of the cut results, under the names in their notes.
     """
 
     forwarded: Conversation
@@ -82,7 +82,7 @@ class Cut:
 
 @dataclass(frozen=True, slots=True)
 class _CuttableText:
-    """A text that may be cut, and what it counts."""
+    """A text that may be cut, with its tokens."""
 
     message: int
     text: Text
@@ -91,7 +91,7 @@ class _CuttableText:
 
 @dataclass(frozen=True, slots=True)
 class _Way:
-    """One way of making a request smaller: texts of these messages down to `level`, these units left out."""
+    """One way to make a request smaller: cut texts of these messages to `level`, and leave out these units."""
 
     level: int
     first: int
@@ -100,11 +100,11 @@ class _Way:
 
 
 def cut(conversation: Conversation, budget: int, options: FoldOptions, memo: Memo, asked: str = "") -> Cut | None:
-    """The mildest cut of a request with which it counts at most `budget` tokens; None when none does.
+    """The mildest cut that reduces a request to at most `budget` tokens; None if there is none.
 
     Args:
-        options: those of a fold; what counts of them here is the model, and what it takes.
-        asked: what the user said last, where a fold has put quotes beside it: these are no part of the question.
+        options: options of a fold; only the model and what it accepts matter here.
+        asked: the user's last text, if a fold has added quotes to it, which are not part of the question.
 
     Raises:
         FoldRejected: our own output failed a check.
@@ -127,13 +127,10 @@ def cut(conversation: Conversation, budget: int, options: FoldOptions, memo: Mem
 
 
 def cut_results(conversation: Conversation, budget: int, options: FoldOptions, memo: Memo, asked: str = "") -> Cut | None:
-    """The same where a budget is to be met, and not a window: of what came behind the user's newest message, results and
-    arguments of calls alone are cut, as far as need be; None where there are none to cut.
+    """Like `cut`, for a budget rather than a window.
 
-    Models that bind their thinking to what was sent get them whole: the next request would hold them in another form.
-
-    Raises:
-        FoldRejected: our own output failed a check.
+    Only results and arguments of calls after the user's newest message are cut, as far as necessary; None if there are none to
+    cut.
     """
     messages, model = conversation.messages, options.model
     newest = max((i for i, m in enumerate(messages) if m.speaker == "user"), default=-1)
@@ -153,7 +150,7 @@ def cut_results(conversation: Conversation, budget: int, options: FoldOptions, m
 
 
 def _is_output(piece: _CuttableText, message: Message) -> bool:
-    """Whether nobody said it: a result, or arguments of a call."""
+    """Whether a text is a tool result or arguments of a call, written by nobody."""
     return message.is_result or piece.text.is_json
 
 
@@ -167,14 +164,14 @@ def _cuttable_texts(messages: Sequence[Message], memo: Memo) -> Iterator[_Cuttab
 
 
 def _text_tokens(message: Message, text: str, memo: Memo) -> int:
-    """Tokens of one of its texts; those of all that it says are known."""
+    """Tokens of one of a message's texts; those of its only text are already known."""
     if text is message.text:
         return message.tokens - message.other_tokens
     return memo.get(("text", digest(text)), lambda: tokens.count(text))
 
 
 def _ways(messages: Sequence[Message], pieces: Sequence[_CuttableText], room: int) -> Iterator[_Way]:
-    """Ways that fit by their sums, the mildest first."""
+    """Ways that fit according to estimated sums, the mildest first."""
     cuts = units(messages)
     recent = recent_start(messages, cuts)
     old = [u for u in cuts if u.end <= recent]
@@ -191,12 +188,12 @@ def _ways(messages: Sequence[Message], pieces: Sequence[_CuttableText], room: in
 
 
 def _left_out(messages: Sequence[Message], dropped: Sequence[Unit]) -> set[int]:
-    """Indices of the messages that leave with these units: instructions between a call and its results stay."""
+    """Indices of the messages dropped with these units; instructions between a call and its results stay."""
     return {i for u in dropped for i in range(u.start, u.end) if not messages[i].pinned}
 
 
 def _level(counts: Sequence[int], need: int, floor: int) -> int | None:
-    """The highest level that saves `need` tokens; None when even the floor does not."""
+    """The highest level that saves `need` tokens; None if even the floor does not."""
 
     def saves(level: int) -> bool:
         return sum(n - level for n in counts if n > level) >= need
@@ -208,7 +205,7 @@ def _level(counts: Sequence[int], need: int, floor: int) -> int | None:
 
 
 def recent_start(messages: Sequence[Message], cuts: Sequence[Unit]) -> int:
-    """Index of the first of the most recent fifth of the messages, at a border of units."""
+    """The index of the first message of the most recent fifth, at a border of units."""
     count = sum(not m.pinned for m in messages)
     wanted = max(1, ceil(_RECENT * count))
     for unit in reversed(cuts):
@@ -221,10 +218,9 @@ def recent_start(messages: Sequence[Message], cuts: Sequence[Unit]) -> int:
 def _drop_candidates(
     messages: Sequence[Message], cuts: Sequence[Unit], old: Sequence[Unit], *, all_of_it: bool
 ) -> Iterator[list[Unit]]:
-    """Units behind the first one that can be left out so that roles still alternate: none, then ever more of them.
+    """Units after the first one that can be left out while roles still alternate: none, then more and more of them.
 
-    Units with attachments stay, until `all_of_it` does not fit either. The user's newest message always stays: behind it a tool
-    loop may be long.
+    Units with attachments stay, unless `all_of_it`. The user's newest message always stays, since a long tool loop may follow it.
     """
     yield []
     units_in_turn = [u for u in cuts if not u.pinned]
@@ -247,7 +243,7 @@ def _drop_candidates(
 def _sparing(
     messages: Sequence[Message], in_turn: Sequence[Unit], end: int, asked: int, *, all_of_it: bool
 ) -> Iterator[list[Unit]]:
-    """Ever more of the units before `end`, but for the first, the one in which the user asked, and those with attachments."""
+    """More and more of the units before `end`, except the first, the one with the user's question, and those with attachments."""
     stays = staying([u._replace(attached=u.attached or i in {0, asked}) for i, u in enumerate(in_turn)])
     users = [messages[u.start].role == "user" for u in in_turn]
     allowed = [k for k in range(2, end) if k < len(in_turn) and users[k] is not (users[asked] and asked < k)]
@@ -256,7 +252,7 @@ def _sparing(
 
 
 def _thin_out(sizes: Sequence[int]) -> Iterator[int]:
-    """About forty of many sizes: a chat of thousands of messages is not tried message by message."""
+    """About forty of many sizes, so that a chat of thousands of messages is not tried message by message."""
     step = max(1, len(sizes) // 40)
     yield from dict.fromkeys((*sizes[step - 1 :: step], *sizes[-1:]))
 
@@ -295,7 +291,7 @@ def _section_name(message: Message) -> str:
 
 
 def _note_gap(messages: Sequence[Message], texts: dict[int, dict[Path, str]], gone: set[int]) -> None:
-    """Say behind the text of the first user message, in front of the gap, that messages are missing, and which attachments."""
+    """Add a note to the text of the first user message before the gap: that messages are missing, and which attachments."""
     attached = [one for i in sorted(gone) if not messages[i].is_result for one in messages[i].attached]
     named = "; ".join(labels(attached, _MOST_NAMED))
     with_them = f", with {named}" if named else ""
@@ -307,7 +303,7 @@ def _note_gap(messages: Sequence[Message], texts: dict[int, dict[Path, str]], go
 
 
 def _shorten(piece: _CuttableText, messages: Messages, level: int, memo: Memo, asked: str) -> str | None:
-    """The text with its middle left out, but for what is asked for; None when that does not make it smaller."""
+    """The text with its middle left out, except the parts asked for; None if that does not make it smaller."""
     if piece.text.is_json:
         short = _shorten_arguments(piece, level)
     else:

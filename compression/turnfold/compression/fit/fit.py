@@ -27,23 +27,23 @@ from turnfold.compression.wire.conversation import Conversation
 
 T = TypeVar("T")
 
-SLACK: Final = 0.9  # what is left of a window: two counters never agree, and templates add tokens of their own
-#: The reason where a budget was met by cutting the newest results.
+SLACK: Final = 0.9  # usable share of a window: counters never agree exactly, and templates add tokens
+#: The reason given if a budget was met by cutting the newest results.
 RESULTS_CUT: Final = "results-cut"
 _SURELY_FITS: Final = 1 / 4  # of a window
-LEAST_ROOM: Final = 128  # tokens below which nothing that is left would be worth an answer
-_DEFAULT_OUTPUT: Final = 4096  # room for an answer where the request names none
+LEAST_ROOM: Final = 128  # tokens; with less room, no answer would be useful
+_DEFAULT_OUTPUT: Final = 4096  # room for an answer if the request names none
 _OUTPUT_SHARE: Final = 8  # and at most an eighth of the window
-_UNKNOWN_VOCABULARY: Final = 1.5  # theirs / ours at worst for most text, where nothing tells how an upstream counts
+_UNKNOWN_VOCABULARY: Final = 1.5  # upstream tokens / our tokens for most text at worst, if the upstream's counting is unknown
 
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """A request as it should be sent to an upstream whose window may be known.
+    """A request as it should be sent to the upstream.
 
     Attributes:
-        folded: what the fold gave.
-        small: what is sent in its place; None: what the fold gave fits.
+        folded: the result of the fold.
+        small: the smaller request to send instead; None if the fold fits.
     """
 
     folded: Folded
@@ -51,7 +51,7 @@ class Fitted:
 
     @property
     def forwarded(self) -> Conversation:
-        """What to send."""
+        """The request to send."""
         return self.folded.forwarded if self.small is None else self.small.forwarded
 
     @property
@@ -61,22 +61,22 @@ class Fitted:
 
     @property
     def sections(self) -> tuple[Section, ...]:
-        """Originals of what is folded in `forwarded`, for drill-down."""
+        """Originals of the text folded in `forwarded`, for drill-down."""
         return self.folded.sections if self.small is None else self.small.sections
 
     @property
     def account(self) -> Account:
-        """What became of each message."""
+        """What was done to each message."""
         return self.folded.account if self.small is None else self.small.account
 
     @property
     def reason(self) -> str:
-        """Why nothing is folded, or what else is to be said of it (as of ``Folded``)."""
+        """Why nothing is folded, or another remark on the result (as in ``Folded``)."""
         return self.folded.reason if self.small is None else self.small.reason
 
     @property
     def fitted(self) -> bool:
-        """Whether it is smaller than what the fold alone would have sent."""
+        """Whether it is smaller than the fold alone."""
         return self.small is not None
 
 
@@ -87,9 +87,9 @@ def fit(
     known: Learned = Learned(),  # noqa: B008 - frozen
     fold: Fold = fold,
 ) -> Fitted:
-    """Fold a request as ever, and make it shrink only where the upstream's window would not take it. Every request passes here.
+    """Fold a request, and make it smaller only if the upstream's window requires it. Every request passes through here.
 
-    The window is the learned one, else ``options.window`` (what is published of the model). Where nothing makes it fit, it is
+    The window is the learned one, else ``options.window`` (the model's published window). If nothing makes the request fit, it is
     sent as folded: the upstream's own error is the clearest answer.
 
     Args:
@@ -102,7 +102,7 @@ def fit(
     folded = fold(conversation, options, memo)
     theirs = known.theirs(folded.tokens_after)
     window = known.window(theirs, options.window)
-    if window is None or theirs < window * _SURELY_FITS:  # where that is too much, the room for the answer is to blame
+    if window is None or theirs < window * _SURELY_FITS:  # if that is too much, the room for the answer is to blame
         return Fitted(folded, _cut_to_budget(folded, options, memo))
     if theirs + (conversation.output or 0) <= window:
         return Fitted(folded, _cut_to_budget(folded, options, memo))
@@ -110,13 +110,14 @@ def fit(
     if theirs < known.scaled(folded.tokens_after):
         ratio = min(ratio, snap_ratio(theirs / folded.tokens_after))
     room = int((window - output_reserve(conversation.output, window)) * SLACK / ratio)
-    steady = replace(options, belief=None)  # what is believed changes, and nobody keeps what would be decided here
+    steady = replace(options, belief=None)  # beliefs change, and nobody stores a decision made here
     return Fitted(folded, shrink_steadily(conversation, room, steady, memo, fold) if room >= LEAST_ROOM else None)
 
 
 def _cut_to_budget(folded: Folded, options: FoldOptions, memo: Memo) -> SmallRequest | None:
-    """A fold that exceeds its budget with the newest results cut, which a fold leaves as they came; None where that is none, or
-    does not make it smaller."""
+    """A fold over its budget with the newest results cut, which a fold leaves unchanged; None if there are none, or cutting them
+    does not make it smaller.
+    """
     budget = options.budget
     if budget is None or folded.tokens_after <= budget:
         return None
@@ -130,44 +131,44 @@ def _cut_to_budget(folded: Folded, options: FoldOptions, memo: Memo) -> SmallReq
 
 
 def _newest_question(folded: Folded) -> str:
-    """What the user said last, without what the fold put beside it."""
+    """The user's last text, without the quotes that the fold added to it."""
     messages = folded.conversation.messages
     return next((m.own for m in reversed(messages) if m.speaker == "user"), "")
 
 
 def is_left_alone(conversation: Conversation, options: FoldOptions, known: Learned) -> bool:
-    """Whether `fit` is certain to send a conversation as it came, and to decide nothing, as far as that shows without a fold."""
+    """Whether `fit` is certain to leave a conversation unchanged and to decide nothing, as far as can be told without folding."""
     if options.budget is not None or conversation.state.pins or conversation.messages.results:
         return False
     total = sum([m.tokens for m in conversation.messages])
     if total > EARLIEST or rung(total):
         return False
-    width = 1 if conversation.text.isascii() else 4  # bytes of a character at most; no token has less than a byte
+    width = 1 if conversation.text.isascii() else 4  # most bytes of a character; a token has at least one byte
     most = known.scaled(3 + sum([m.other_tokens for m in conversation.messages]) + width * len(conversation.text))
     window = known.window(most, options.window)
     return window is None or most < window * _SURELY_FITS
 
 
 def planning_ratio(known: Learned, model: str) -> float:
-    """Theirs / ours for planning: what was reported, else our own vocabulary where it is the model's, else with some care."""
+    """Upstream tokens / our tokens for planning: as reported, else 1 if our vocabulary is the model's, else with a margin."""
     if known.ratios or tokens.encoding_for_model(model):
         return known.ratio
     return _UNKNOWN_VOCABULARY
 
 
 def output_reserve(output: int | None, window: int) -> int:
-    """Tokens of a window that are left for the answer: what the request asks for, else a usual size."""
+    """Tokens of a window reserved for the answer: as many as the request asks for, else a default."""
     return output if output is not None else min(_DEFAULT_OUTPUT, window // _OUTPUT_SHARE)
 
 
 def shrink_steadily(
     conversation: Conversation, room: int, options: FoldOptions, memo: Memo, fold: Fold = fold
 ) -> SmallRequest | None:
-    """A request of at most `room` tokens that goes on from the one before where it can (``steady``), else as of `shrink`.
+    """A request of at most `room` tokens that extends the previous one if possible (``steady``); otherwise as from `shrink`.
 
-    Where no cache makes that cheaper, all of the room is used each time.
+    Without a cache that makes this cheaper, each request uses all of the room.
     """
-    options = replace(options, model=options.model or conversation.model, leaves_room=False)  # that is done here
+    options = replace(options, model=options.model or conversation.model, leaves_room=False)  # done here
     cached = options.prices.read < options.prices.write or options.prices_if_cached is not None
     since = border(conversation, room, int(room / SLACK), options.model, memo) if cached else None
     if since is not None:
@@ -231,7 +232,7 @@ def _shrink_by_fold(
 
 
 def _leaves_newest_whole(base: Conversation, made: Cut, memo: Memo) -> bool:
-    """Whether a cut leaves what came last as it is, and what the user said last."""
+    """Whether a cut leaves the newest messages and the user's last text unchanged."""
     touched = made.changes.gone.union(made.changes.texts)
     newest = max((i for i, message in enumerate(base.messages) if message.speaker == "user"), default=0)
     last = units(base.messages, memo=memo)[-1]
@@ -249,7 +250,7 @@ def _leaves_tasks_out(base: Conversation, made: Cut) -> bool:
 
 
 def _attempt(make: Callable[[], T | None]) -> T | None:
-    """What a way gives; None where it broke a law."""
+    """The result of a way; None if it violated a law."""
     try:
         return make()
     except FoldRejected:

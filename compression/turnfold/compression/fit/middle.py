@@ -22,12 +22,12 @@ from turnfold.compression.text.protect import protected_spans
 
 _NEAR_LINE: Final = 240
 _NEAR_WORD: Final = 80
-_AROUND: Final = 600  # characters on both sides of a border in which protected spans are looked for; longer ones are parted
+_AROUND: Final = 600  # characters on both sides of a border in which protected spans are looked for; longer spans are split
 _NOTE: Final = 12  # tokens of the note
-_NAME: Final = 10  # of the name in it
-_GAP: Final = 3  # tokens of another mark, and of what is parted there
+_NAME: Final = 10  # tokens of the name in it
+_GAP: Final = 3  # tokens of any other mark, and of tokens split there
 _TRIES: Final = 6
-_FULL: Final = 0.05  # share of the room that may stay free
+_FULL: Final = 0.05  # share of the room that may stay unused
 _LEFT_OUT: Final = "…"
 _TINY: Final = 16  # tokens below which only a head is kept
 _FENCE: Final = re.compile(r"^[ \t]{0,3}(```+|~~~+)", re.MULTILINE)
@@ -35,13 +35,13 @@ _SENTENCE: Final = re.compile(r"[.!?。！？…][\"')\]»”]?\s")
 
 
 def cut_middle(text: str, cap: int, count: int, wanted: Sequence[tuple[int, int]] = (), name: str = "") -> str:
-    """Head and tail of a text, and what is wanted of the rest, with a note about what is missing.
+    """The head and tail of a text with the wanted ranges in between, and a note about the missing parts.
 
     Args:
-        cap: tokens that the result may take (o200k), at least about 16.
+        cap: most tokens of the result (o200k), at least about 16.
         count: tokens of `text`.
-        wanted: ranges of the text, in order; head and tail take what room they leave.
-        name: the section by which the whole text can be had again, for the note; "" for none.
+        wanted: ranges of the text, in order; head and tail get the remaining room.
+        name: the section for restoring the whole text, for the note; "" for none.
     """
     if count <= cap:
         return text
@@ -64,7 +64,7 @@ def _note_tokens(name: str) -> int:
 
 
 def _cut_around(text: str, cap: int, count: int, wanted: Sequence[tuple[int, int]], name: str) -> str:
-    """What is wanted of a text, and as much of its ends as there is room for; "" where there is too little for it alone."""
+    """The wanted ranges, with as much of the ends as fits; "" if the room is too small for the ranges alone."""
     between = sum(tokens.count(text[start:end]) + _GAP for start, end in wanted)
     share, fences, best = max(0.0, cap - _note_tokens(name) - between) / count, _Fences(text), ""
     for n in range(_TRIES):
@@ -74,13 +74,13 @@ def _cut_around(text: str, cap: int, count: int, wanted: Sequence[tuple[int, int
             best = result
         if 0 <= free <= _FULL * cap or (free < 0 and not share):
             break
-        gap = _GAP if free >= 0 else _GAP * 4**n  # the ends are those of lines: a small step may change nothing
+        gap = _GAP if free >= 0 else _GAP * 4**n  # ends are cut at lines, so a small step may change nothing
         share = max(0.0, share + (free - gap) / count)
     return best
 
 
 def _keep(text: str, share: float, count: int, wanted: Sequence[tuple[int, int]], fences: _Fences, name: str) -> str:
-    """The ends of a text, which are `share` of it, and what is wanted."""
+    """The wanted ranges, and `share` of the text from its ends."""
     kept = int(len(text) * share)
     both = bool(wanted) or count * share > _TINY
     head = _outside(text, _border_before(text, kept // 2 if both else kept), -1) if kept else 0
@@ -101,7 +101,7 @@ def _keep(text: str, share: float, count: int, wanted: Sequence[tuple[int, int]]
 
 
 def joined(text: str, ranges: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Ranges in order, of which those that overlap or have nothing but white space between them are one."""
+    """The ranges in order, merged if they overlap or have only white space between them."""
     out = list(ranges[:1])
     for start, end in ranges[1:]:
         if start <= out[-1][1] or not text[out[-1][1] : start].strip():
@@ -112,7 +112,7 @@ def joined(text: str, ranges: Sequence[tuple[int, int]]) -> list[tuple[int, int]
 
 
 class _Fences:
-    """Where in a text a code fence is open."""
+    """The places of a text where a code fence is open."""
 
     def __init__(self, text: str) -> None:
         self._at: list[int] = []
@@ -127,13 +127,13 @@ class _Fences:
             self._marks.append(mark)
 
     def open_at(self, at: int) -> str:
-        """The mark of the fence that is open there, or ""."""
+        """The mark of the fence that is open at a place, or ""."""
         index = bisect_right(self._at, at) - 1
         return self._marks[index] if index >= 0 else ""
 
 
 def _outside(text: str, at: int, step: int) -> int:
-    """The cut itself, or the end of the protected span around it that keeps less of the text."""
+    """The cut, moved out of a protected span around it, to the side that keeps less of the text."""
     start = text.rfind("\n", 0, max(0, at - _AROUND)) + 1 if at > _AROUND else 0
     start = max(start, at - 2 * _AROUND)
     for span in protected_spans(text[start : at + _AROUND]):
@@ -143,7 +143,7 @@ def _outside(text: str, at: int, step: int) -> int:
 
 
 def _border_before(text: str, at: int) -> int:
-    """A good place to stop reading, at or a little before `at`."""
+    """A good place to stop reading, at `at` or shortly before."""
     line = text.rfind("\n", max(0, at - _NEAR_LINE), at)
     if line >= 0:
         return line + 1
@@ -157,7 +157,7 @@ def _border_before(text: str, at: int) -> int:
 
 
 def _border_after(text: str, at: int) -> int:
-    """A good place to go on reading, at or a little behind `at`."""
+    """A good place to continue reading, at `at` or shortly after."""
     line = text.find("\n", at, at + _NEAR_LINE)
     if line >= 0:
         return line + 1
@@ -171,7 +171,7 @@ def _border_after(text: str, at: int) -> int:
 
 
 def _whole_character(text: str, at: int, step: int) -> int:
-    """Not between a letter and its accents, nor inside a joined emoji."""
+    """A place that is not between a letter and its accents, nor inside a joined emoji."""
     for _ in range(16):
         if not 0 < at < len(text) or not (_joins(text[at]) or text[at - 1] == "\u200d"):
             return at

@@ -30,8 +30,8 @@ from turnfold.compression.wire.conversation import Changes, Conversation, Messag
 
 T = TypeVar("T")
 
-_MOST_RECENT: Final = 0.95  # share of the room that they may take; a twentieth holds the summary of all that is older
-_NARROW: Final = 0.6  # the same where what is older is to be worth its fold
+_MOST_RECENT: Final = 0.95  # share of the room for recent messages; a twentieth holds the summary of all older ones
+_NARROW: Final = 0.6  # the same if the older messages need enough room for a fold
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +40,10 @@ class SmallRequest:
 
     Attributes:
         tokens: by our own count for its model.
-        sections: originals of what is folded, for drill-down.
-        account: what became of each message.
-        changes: what was changed of the request; None where that was done in several steps.
-        older: number of its first messages that were given to a fold.
+        sections: originals of the folded text, for drill-down.
+        account: what was done to each message.
+        changes: the changes to the request; None if they were made in several steps.
+        older: number of its first messages that were folded.
         reason: why it was made to fit.
     """
 
@@ -59,10 +59,10 @@ class SmallRequest:
 def fold_older(
     conversation: Conversation, room: int, options: FoldOptions, fold: Fold, memo: Memo, *, narrow: bool = False
 ) -> SmallRequest | None:
-    """Fold all but the most recent fifth into what these leave of `room`; None where they leave too little, or it does not fit.
+    """Fold all but the most recent fifth into the remaining `room`; None if too little remains, or the fold does not fit.
 
     Args:
-        narrow: whether fewer messages are kept as recent ones where a fifth is most of the room.
+        narrow: whether fewer messages count as recent if a fifth would take most of the room.
 
     Raises:
         FoldRejected: our own output failed a check.
@@ -81,7 +81,7 @@ def fold_older(
         budget = room - recent + length
         head = _head(conversation, start, question, memo)
         if question is not None and head.messages[-1].key != messages[question].key:
-            continue  # instructions stand behind it there
+            continue  # followed by instructions
         folded = fold(head, replace(options, budget=budget, window=None), memo)
         if not folded.folded or folded.tokens_after > budget or folded.reason == LEFT_OUT:
             continue
@@ -91,7 +91,7 @@ def fold_older(
 
 
 def _newest_within(conversation: Conversation, cut: Sequence[Unit], room: int, model: str, memo: Memo) -> int:
-    """Index of the first of the newest messages that take at most `room` tokens, at a border of units."""
+    """The index of the first of the newest messages that fit into `room` tokens, at a border of units."""
     for unit in reversed(cut):
         room -= _tokens(conversation, conversation.messages[unit.start : unit.end], model, memo)
         if room < 0:
@@ -102,10 +102,10 @@ def _newest_within(conversation: Conversation, cut: Sequence[Unit], room: int, m
 def recall_older(
     conversation: Conversation, older: int, question: int, room: int, options: FoldOptions, fold: Fold, memo: Memo
 ) -> Recall | None:
-    """What is quoted behind a question of the `older` first messages; None where nothing is.
+    """The quotes after a question from the first `older` messages; None if there are none.
 
     Args:
-        room: tokens that these and the quotes may take.
+        room: most tokens for these messages with the quotes.
     """
     messages = conversation.messages
     length = _tokens(conversation, messages[question : question + 1], options.model, memo)
@@ -117,7 +117,10 @@ def recall_older(
 
 
 def _is_only_longer(question: Message, head: Conversation) -> bool:
-    """Whether the question still begins as it did: a summary in front of it would stand behind messages that are newer."""
+    """Whether the question still has its original beginning.
+
+    Otherwise a summary in front of it would come after newer messages.
+    """
     return len(head.messages) > 1 and head.messages[-1].own.startswith(question.own)
 
 
@@ -126,7 +129,7 @@ def _tokens(conversation: Conversation, messages: tuple[Message, ...], model: st
 
 
 def _head(conversation: Conversation, start: int, question: int | None, memo: Memo) -> Conversation:
-    """The conversation without its recent messages, but for the question."""
+    """The conversation without its recent messages, except the question."""
     end = len(conversation.messages)
     runs = ((start, end),) if question is None else ((start, question), (question + 1, end))
     return conversation.with_changes(Changes(dropped=tuple((a, b) for a, b in runs if a < b)), memo)
@@ -135,7 +138,7 @@ def _head(conversation: Conversation, start: int, question: int | None, memo: Me
 def _change_whole(
     conversation: Conversation, start: int, question: int | None, folded: Folded, room: int, options: FoldOptions, memo: Memo
 ) -> SmallRequest | None:
-    """The conversation with the changes of its head, the question's among them."""
+    """The conversation with the changes made to its head, including the question's."""
     made = folded.changes
     moved = {} if question is None else {start: question}
     changes = Changes(

@@ -18,9 +18,9 @@ from typing import Any, Final, Literal
 
 from turnfold.compression.fit.overflow_table import FIGURE, TABLE, OverflowRule, Says
 
-#: Bytes of an error body that are looked at; the longest real one known is under 2 KB.
+#: Bytes of an error body that are examined; the longest real one known is under 2 KB.
 SCANNED: Final = 8192
-# Of two figures that nothing else explains; smaller ones count other things.
+# For a text with just two figures; smaller ones count other things.
 _SMALLEST_WINDOW: Final = 256
 _STATUSES: Final = frozenset({*range(400, 432), *range(500, 512), 529})
 
@@ -29,17 +29,17 @@ Kind = Literal["prompt", "sum", "output"]
 
 @dataclass(frozen=True, slots=True)
 class Overflow:
-    """An upstream said that a request does not fit its context.
+    """An upstream's report that a request does not fit its context.
 
     Attributes:
-        kind: "prompt": the prompt alone is too long (or the parts are unknown); "sum": prompt and output room fit one by one,
-            not together; "output": the output room asked for fills the window by itself, so that no fold can help.
-        limit: tokens that the upstream takes, where it says so.
-        requested: tokens that it counted in all, output room included where it counts that.
-        prompt: tokens of the prompt alone, where the body tells them apart.
-        output: tokens of output room that it added.
-        lower_bound: whether `requested` and `prompt` are only known to be at least that.
-        prompt_only: whether `limit` bounds the prompt alone, output room not included.
+        kind: "prompt": the prompt alone is too long (or the parts are unknown); "sum": prompt and output room fit individually,
+            but not together; "output": the requested output room fills the window by itself, so that no fold can help.
+        limit: most tokens that the upstream accepts, if it says so.
+        requested: total tokens by its count, including output room if it counts that.
+        prompt: tokens of the prompt alone, if the body states them.
+        output: tokens of output room included in its count.
+        lower_bound: whether `requested` and `prompt` are minimums.
+        prompt_only: whether `limit` applies to the prompt alone, without output room.
     """
 
     kind: Kind
@@ -51,7 +51,7 @@ class Overflow:
     prompt_only: bool = False
 
 
-# The only fields that are read: those that carry words, those that carry codes, and those that hold more of either.
+# The only fields that are read: those with messages, those with codes, and those that contain either.
 _WORDS: Final = frozenset(
     {
         "message",
@@ -128,7 +128,7 @@ _MEASURES: Final = re.compile(r"max|len|limit|ctx|context|token|size|window|prom
 
 @dataclass(slots=True)
 class _ErrorText:
-    """What an error body holds, in the order in which it stands there."""
+    """The contents of an error body, in their order in the body."""
 
     texts: list[str] = field(default_factory=list)
     codes: list[str] = field(default_factory=list)
@@ -136,23 +136,23 @@ class _ErrorText:
 
 
 def detect(status: int, body: bytes, *, in_stream: bool = False) -> Overflow | None:
-    """Whether an upstream's answer says that the request does not fit its context, and by how much.
+    """Whether an upstream's answer says that the request does not fit its context, and by how much; None if it does not.
 
     Args:
-        status: HTTP status of the answer; 200 where the error is the first event of a stream.
-        body: the beginning of its body; of a stream the first event, framed as on the wire or its data alone.
+        status: HTTP status of the answer; 200 if the error is the first event of a stream.
+        body: the beginning of its body; for a stream the first event, either framed or only its data.
         in_stream: whether `body` is the beginning of an answer with status 200.
     """
     if not (in_stream if status < 400 else status not in _NEVER):
         return None
     found = _read(body[:SCANNED].decode("utf-8", "replace"), in_stream=in_stream)
-    if not (found.texts or found.codes):  # nothing that a rule could speak of, as in nearly every answer
+    if not (found.texts or found.codes):  # the usual answer: nothing that a rule could apply to
         return None
     told = next((int(c) for c in found.codes if re.fullmatch(r"[45]\d\d", c)), None)
     inner = 400 if told is None else told
     if inner in _NEVER or _says("no", found):
         return None
-    refused = (status in _REFUSED or in_stream or told is not None) and inner in _REFUSED  # a gateway may say 500 to a told 400
+    refused = (status in _REFUSED or in_stream or told is not None) and inner in _REFUSED  # a gateway may send 500 for a 400
     pair = _compared(found)
     if not (_says("certain", found) or (refused and (pair or _says("full", found)))):
         return None
@@ -172,7 +172,7 @@ def _speaks(rule: OverflowRule, found: _ErrorText) -> bool:
 
 
 def _compared(found: _ErrorText) -> tuple[int, int] | None:
-    """The only two figures of a text about tokens of an input: what fits is always less than what does not."""
+    """The only two figures about input tokens in a text: the limit, which is always the smaller one, and the size."""
     for rule in (one for one in TABLE if one.says == "compared"):
         for text in (one for one in found.texts if _speaks(rule, _ErrorText([one]))):
             figures = sorted({_number(match[1]) for match in FIGURE.finditer(text)})
@@ -189,7 +189,7 @@ def _measure(found: _ErrorText, pair: tuple[int, int] | None) -> Overflow:
     if pair and limit in (None, pair[0]) and {total, prompt} <= {None, pair[1]}:
         limit, prompt = pair
     if output is not None and total is not None and total > output:
-        prompt = total - output  # tool schemas included, which "in the messages" leaves out
+        prompt = total - output  # includes tool schemas, unlike "in the messages"
     if total is None and prompt is not None:
         total = prompt + (output or 0)
     return Overflow(
@@ -212,7 +212,7 @@ def _kind(limit: int | None, prompt: int | None, output: int | None) -> Kind:
 
 
 def _figure(says: Says, found: _ErrorText, other_than: int | None = None) -> int | None:
-    """The first figure of its kind in the order of the table; fields, which cannot be misread, stand first there."""
+    """The first figure of its kind in the order of the table, which lists fields first, since they are unambiguous."""
     for rule in TABLE:
         if rule.says == says:
             for figure in _figures(rule, found):
@@ -247,7 +247,7 @@ def _read(text: str, *, in_stream: bool) -> _ErrorText:
 
 
 def _first_event(text: str) -> tuple[str, str]:
-    """Name and data of the first event; a body that is not framed is its own data."""
+    """Name and data of the first event; an unframed body is its own data."""
     if text[:1] in ("{", "["):
         return "", text
     name, data = "", []
@@ -263,14 +263,14 @@ def _first_event(text: str) -> tuple[str, str]:
 
 
 def _read_text(text: str, found: _ErrorText, depth: int) -> None:
-    """A text that is JSON, holds JSON behind some words, or is words."""
+    """Read a text that is JSON, contains JSON after some words, or is words."""
     at = min((i for i in (text.find("{"), text.find("[{")) if i >= 0), default=-1)
     if at < 0 or depth > 3:
         _add_words(text, found)
         return
     try:
         value, end = json.JSONDecoder(strict=False).raw_decode(text, at)
-    except (ValueError, RecursionError):  # cut short, or a Python dict that was printed
+    except (ValueError, RecursionError):  # truncated, or a printed Python dict
         _add_words(text[:at], found)
         if not _read_loose(text[at:], found, depth):
             _add_words(text[at:], found)
@@ -280,7 +280,7 @@ def _read_text(text: str, found: _ErrorText, depth: int) -> None:
 
 
 def _read_loose(text: str, found: _ErrorText, depth: int) -> bool:
-    """Fields of a JSON text that ends too early; whether there were any."""
+    """Read the fields of truncated JSON; whether there were any."""
     found_any = False
     for m in _LOOSE_FIELD.finditer(text):
         found_any = True
@@ -329,7 +329,7 @@ def _code(value: str) -> str:
 def _add_words(text: str, found: _ErrorText) -> None:
     if "<" in text:
         text = html.unescape(_TAG.sub(" ", text))
-    text = text.lower().replace("\u0307", "").replace("’", "'")  # "İ" in lower case has a dot of its own
+    text = text.lower().replace("\u0307", "").replace("’", "'")  # "İ" in lower case includes a combining dot
     text = _OF_SOMEBODY.sub(" ", _QUOTED.sub(" ", _ECHO.sub("", text)))
     text = _NAMED.sub(lambda name: name[0] if _MEASURES.search(name[0]) else "the", text).strip()
     if text:

@@ -21,16 +21,17 @@ Where = Literal["text", "code", "field"]
 
 @dataclass(frozen=True)
 class OverflowRule:
-    """One line of the table. Its patterns are compiled when an error is first held against them: most processes never see one,
-    and all of them take 40 ms.
+    """One line of the table.
+
+    Its patterns are compiled when first used: most processes never see an error, and compiling all takes 40 ms.
 
     Attributes:
-        says: "no": something else, whatever follows; "full": a full context; "certain": the same under any status of an error;
-            "compared": tokens of an input, so that of two figures the smaller one is the limit;
+        says: "no": something else, whatever other rules say; "full": a full context; "certain": a full context under any error
+            status; "compared": two figures of input tokens, the smaller of which is the limit;
             "limit", "total", "prompt", "output": group 1 is that figure; "prompt-only", "at-least": what the figures mean.
-        where: whether the pattern is looked for in messages, is the whole of a code, or is the name of a numeric field.
+        where: whether the pattern is searched in messages, matches a whole code, or matches the name of a numeric field.
         source: the pattern.
-        exception: a pattern; where it is found in the same message, the rule says nothing.
+        exception: a pattern; if the same message matches it, the rule does not apply.
     """
 
     says: Says
@@ -40,17 +41,19 @@ class OverflowRule:
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
-        """What is looked for."""
+        """The compiled pattern."""
         return re.compile(self.source)
 
     @cached_property
     def unless(self) -> re.Pattern[str] | None:
-        """What takes it back."""
+        """The compiled exception."""
         return re.compile(self.exception) if self.exception else None
 
 
 def _rule(says: Says, where: Where, pattern: str, unless: str = "") -> OverflowRule:
-    """A rule; N stands for a figure that is no excess ("by 120 tokens"), ~ for up to sixty characters of one sentence."""
+    """A rule. In patterns, N stands for a figure that is no excess ("by 120 tokens"), and ~ for up to sixty characters of one
+    sentence.
+    """
     full = pattern.replace("~", r"(?:[^.\n]|(?<=\d)\.(?=\d)){0,60}?").replace(
         "N", rf"(?<!\bby )\(?[`']?(?<!\d)(?<!\d[,.])({_NUMBER})"
     )
@@ -71,7 +74,7 @@ _UNIT: Final = r"(?:tok[ei]n\w*|tok\b|belirteç\w*|токен\w*|jeton\w*|トー
 FIGURE: Final = re.compile(rf"(?<![\w.,-])(?<!\bby )({_NUMBER})(?![-:]\d)")
 _TOKENS: Final = r"context|\btokens?\b"
 
-#: Everything is looked for in lower case. Figures: of each kind the first line that matches counts.
+#: Everything is matched in lower case. For each kind of figure, the first matching line counts.
 TABLE: Final[tuple[OverflowRule, ...]] = (
     # -- something else: rates, money, filters, output caps, strings, media, bytes -----------------------------------------
     _rule("no", "code", "rate_limit\\w*|tokens|requests|insufficient_\\w+|content_?filter\\w*|throttl\\w*|too_?many_?requests\\w*"),

@@ -32,19 +32,19 @@ from turnfold.compression.options import FoldOptions
 from turnfold.compression.summary.calls import ModelCall
 from turnfold.compression.wire.conversation import Conversation, Messages
 
-_BESIDE_VERBATIM: Final = 1.15  # room for a summary beside the verbatim part
+_BESIDE_VERBATIM: Final = 1.15  # room for the verbatim part with a summary
 # What is left of a window for the one try: what stays may be tables and code, which take more tokens by another vocabulary than
 # the prose that goes, by up to a quarter.
 _ONE_TRY: Final = 0.8
-_BLIND: Final = 0.28  # share of a request that is sent where no window is known: enough for one of three times the window
+_BLIND: Final = 0.28  # share of a request to send if no window is known: enough if it was three times the window
 
 
 @dataclass(frozen=True, slots=True)
 class Resend:
-    """Send this to where the first request went, with the same headers.
+    """Send this request to where the first one went, with the same headers.
 
     Attributes:
-        attempt: what is known of the outcome before there is a reply.
+        attempt: the outcome so far, before the reply.
     """
 
     forwarded: Conversation
@@ -53,7 +53,7 @@ class Resend:
 
 @dataclass(frozen=True, slots=True)
 class UpstreamReply:
-    """What came back.
+    """The upstream's reply.
 
     Attributes:
         status: HTTP status.
@@ -68,17 +68,17 @@ class UpstreamReply:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a recovery ended.
+    """The result of a recovery.
 
     Attributes:
-        recovered: whether the reply to the call is what the client gets; else it gets the original error, bytes and all.
+        recovered: whether the client gets the reply to the second request; if not, it gets the original error, byte for byte.
         reason: a slug: "" when recovered, "output-too-large", "nothing-to-cut", "refused-again".
-        forwarded: what was sent; None when nothing was.
-        tokens_before: tokens of what overflowed, by our own count.
+        forwarded: the request sent; None if none was.
+        tokens_before: tokens of the request that overflowed, by our own count.
         tokens_after: tokens of `forwarded`.
-        sections: originals of what was folded in `forwarded`, for drill-down.
-        window: tokens that the upstream takes, as far as this exchange told.
-        ratio: upstream tokens per token counted here, as far as this exchange showed.
+        sections: originals of the text folded in `forwarded`, for drill-down.
+        window: most tokens that the upstream accepts, as far as this exchange showed.
+        ratio: upstream tokens / our tokens, as far as this exchange showed.
     """
 
     recovered: bool
@@ -101,17 +101,17 @@ def recover(
     fold: Fold = fold,
     summary_tokens: int = 0,
 ) -> Generator[Resend | ModelCall, Any, Outcome]:
-    """Make a request that overflowed fit, and send it once more, once.
+    """Make a request that overflowed fit, and send it a second and last time.
 
     Args:
-        conversation: the request as the client sent it.
-        overflow: what the upstream said to what was sent.
-        options: as for any fold; ``window`` is used where the upstream named none.
+        conversation: the request as sent by the client.
+        overflow: the upstream's error.
+        options: as for any fold; ``window`` is used if the upstream named none.
         known: what was learned of this upstream and model.
-        sent: what was sent and overflowed; None where that was `conversation` itself.
+        sent: the request that overflowed; None if that was `conversation` itself.
         fold: the engine.
-        summary_tokens: what a model's summary of what is left out may take; 0: none is asked for. A `ModelCall` asks for it, and
-            is answered by a `ModelReply`, or None.
+        summary_tokens: most tokens for a model's summary of what is left out; 0: no summary. It is requested by a `ModelCall`,
+            which is answered by a `ModelReply` or None.
     """
     options = replace(options, model=options.model or conversation.model)
     ours = conversation_tokens(sent or conversation, options.model, memo)
@@ -131,7 +131,7 @@ def recover(
 
 
 def conclude(tried: Outcome, overflow: Overflow, reply: UpstreamReply) -> Outcome:
-    """The outcome of an attempt, by the reply to it."""
+    """The outcome of an attempt, given the reply to it."""
     again = detect(reply.status, reply.head, in_stream=reply.in_stream)
     if again or reply.status >= 400 or (reply.in_stream and _is_error(reply.head)):
         return replace(tried, reason="refused-again", window=again.limit if again and again.limit else overflow.limit)
@@ -140,7 +140,7 @@ def conclude(tried: Outcome, overflow: Overflow, reply: UpstreamReply) -> Outcom
 
 @dataclass(frozen=True, slots=True)
 class _Need:
-    """How many tokens a request may have by our own count; `told` is the ratio that the upstream's figures give."""
+    """The tokens that a request may have by our own count; `told` is the ratio from the upstream's figures."""
 
     room: int
     told: float | None
@@ -148,8 +148,7 @@ class _Need:
 
 @dataclass(frozen=True, slots=True)
 class _Verbatim:
-    """Tokens of what goes out as it came where that can be: `pinned`, with the schemas, always; `recent` holds the most recent
-    fifth too."""
+    """Tokens of the messages that stay verbatim: `pinned` (with the schemas) always, `recent` includes the most recent fifth."""
 
     pinned: int
     recent: int
@@ -166,13 +165,13 @@ def _verbatim(conversation: Conversation, model: str, memo: Memo) -> _Verbatim:
 
 
 def _blind_room(ours: int, least: _Verbatim, fits: int) -> int:
-    """How much to send where no window is known, by our own count; there is one try, so no more than is worth having.
+    """The room for a request if no window is known, by our own count. There is only one try, so it is kept small.
 
-    That is a small share of what was refused, or what goes out as it came with a summary beside it, if that is more. Where the
-    newest messages are most of the request, they are cut as well. What the model took before is known to fit.
+    It is a small share of the refused request or, if larger, the verbatim part with a summary. If the newest messages are most of
+    the request, they are cut as well. A length accepted before is known to fit.
 
     Args:
-        fits: the longest prompt that was taken, by our count; 0 where nothing is known.
+        fits: the longest accepted prompt, by our count; 0 if unknown.
     """
     recent = int(least.recent * _BESIDE_VERBATIM)
     worth = recent if recent < ours / 2 else int(least.pinned * _BESIDE_VERBATIM)
@@ -189,15 +188,16 @@ def _need(overflow: Overflow, output: int | None, ours: int, least: _Verbatim, o
         return _Need(_blind_room(ours, least, int(known.fits * SLACK / ratio)), told)
     reserve = 0 if overflow.prompt_only else output_reserve(overflow.output or output, limit)
     if ratio < 1:
-        ratio = (1 + ratio) / 2  # the text that told it may be the text that goes
-    ratio = max(ratio, (limit - reserve) / max(1, ours))  # it did overflow, whatever our count says
+        ratio = (1 + ratio) / 2  # the text behind the ratio may be the text that is removed
+    ratio = max(ratio, (limit - reserve) / max(1, ours))  # it overflowed, whatever our count says
     return _Need(int((limit - reserve) * _ONE_TRY / ratio), told)
 
 
 def _reported_ratio(overflow: Overflow, output: int | None, ours: int, known: Learned) -> float | None:
-    """Theirs / ours by the figures of the error.
+    """Upstream tokens / our tokens, from the figures of the error.
 
-    A total may hold the output room: then the reading that agrees with what is known counts, else the more careful one.
+    A total may include the output room. Of the two readings, the one consistent with earlier observations is used, else the more
+    cautious one.
     """
     told = overflow.prompt or overflow.requested
     if told is None or overflow.lower_bound:
@@ -208,12 +208,12 @@ def _reported_ratio(overflow: Overflow, output: int | None, ours: int, known: Le
 
 
 def _known_window(theirs: int, published: int | None, known: Learned) -> int | None:
-    """The window of the model, where the error names none, unless it would have taken the request."""
+    """The model's window if the error names none, unless such a window would have accepted the request."""
     return next((w for w in (known.window(theirs, published), published) if w is not None and w < theirs), None)
 
 
 def _is_error(head: bytes) -> bool:
-    """Whether the first event of a stream is an error: a complaint of another kind than a full context."""
+    """Whether the first event of a stream is an error: a complaint about something other than a full context."""
     text = head.decode("utf-8", "replace").lstrip()
     if text.startswith("event: error"):
         return True

@@ -35,21 +35,21 @@ from turnfold.compression.wire.cache_marks import cut_marks
 from turnfold.compression.wire.conversation import Beside, Changes, Conversation
 from turnfold.compression.wire.edits import Edit, apply
 
-_QUOTES: Final = 0.08  # share of the room that is left free at a border for quotes behind later questions
-_MUCH: Final = 1 / 8  # of the room left free: what is written again to take a quote back
+_QUOTES: Final = 0.08  # share of the room left free at a border for quotes after later questions
+_MUCH: Final = 1 / 8  # share of the room left free: text that must be sent again to remove a quote
 _TRIES: Final = 4
-_STRICTER: Final = 1.5  # a fold in less room leaves recall a larger share of it
+_STRICTER: Final = 1.5  # a fold into less room leaves recall a larger share of it
 
 
 @dataclass(frozen=True, slots=True)
 class Border:
-    """The newest request of a conversation at which it is made smaller.
+    """The newest request of a conversation at which the conversation is made smaller.
 
     Attributes:
-        end: number of messages that had come.
-        room: tokens that these may take then.
-        growth: tokens that may come behind them.
-        quotes: tokens of quotes behind later questions.
+        end: number of messages in it.
+        room: most tokens for these messages.
+        growth: most tokens for later messages.
+        quotes: tokens for quotes after later questions.
     """
 
     end: int
@@ -59,10 +59,10 @@ class Border:
 
 
 def border(conversation: Conversation, room: int, most: int, model: str, memo: Memo) -> Border | None:
-    """The newest border of a conversation that has to fit in `room`; None where it has none, or may not be split.
+    """The newest border of a conversation that has to fit into `room`; None if it has none or may not be split.
 
     Args:
-        most: tokens up to which a conversation is sent as it came.
+        most: most tokens of a conversation that is sent unchanged.
     """
     messages = conversation.messages
     if conversation.held or conversation.state.pins:
@@ -79,14 +79,14 @@ def border(conversation: Conversation, room: int, most: int, model: str, memo: M
 
 
 def _request_ends(conversation: Conversation, memo: Memo) -> Sequence[int]:
-    """Where requests of the conversation ended, this one included."""
+    """The ends of all requests of the conversation, including this one."""
     messages, cut = conversation.messages, units(conversation.messages, memo=memo)
     ends = [u.end for u in cut if u.asks and u.end < len(messages) and messages[u.end].role == "assistant"]
     return [*ends, len(messages)]
 
 
 def head(conversation: Conversation, end: int, memo: Memo) -> Conversation:
-    """The conversation as it stood when `end` messages had come, without the client's cache marks: these have moved on since."""
+    """The conversation's first `end` messages, without the client's cache marks, which have moved since."""
     start, stop = conversation.history
     places = zip(conversation.messages[:end], conversation.spans[:end], strict=True)
     marked = [(m, at) for m, at in places if m.marked and start <= at[0] < stop]
@@ -100,11 +100,10 @@ def head(conversation: Conversation, end: int, memo: Memo) -> Conversation:
 def go_on(
     conversation: Conversation, since: Border, small: SmallRequest, room: int, options: FoldOptions, fold: Fold, memo: Memo
 ) -> SmallRequest | None:
-    """The conversation with the changes that were made at a border, and recall for a question that came later; None where it does
-    not fit so.
+    """The conversation with the changes made at a border, and recall for a later question; None if that does not fit.
 
     Args:
-        small: what came of its first messages there.
+        small: the result for its first messages there.
 
     Raises:
         FoldRejected: our own output failed a check.
@@ -129,8 +128,10 @@ def go_on(
 def _recalls(
     conversation: Conversation, since: Border, small: SmallRequest, options: FoldOptions, fold: Fold, memo: Memo
 ) -> dict[int, Recall]:
-    """What is quoted behind users' messages: one that was folded, where none came later; the newest; an earlier one where much
-    would have to be written again without it, as long as there is room for all."""
+    """The quotes after users' messages: after the folded one if none came later, and after the newest.
+
+    An earlier message keeps its quotes if removing them would rewrite much text, as long as there is room for all.
+    """
     messages, count = conversation.messages, tokens.counter_for_model(options.model)
     asked = [i for i in range(small.older, len(messages)) if messages[i].speaker == "user"] if small.older else []
     is_asked_again = bool(asked) and asked[0] < since.end
@@ -153,11 +154,11 @@ def _recalls(
 def _recall(
     bare: Conversation, question: int, room: int, since: Border, small: SmallRequest, options: FoldOptions, fold: Fold, memo: Memo
 ) -> Recall | None:
-    """What is quoted behind a question in at most `room` tokens."""
+    """The quotes after a question in at most `room` tokens."""
     if not options.recall:
         return None
 
-    def make(most: int) -> tuple[Recall | None]:  # a memo takes None for what it does not know
+    def make(most: int) -> tuple[Recall | None]:  # None would mean "not cached" to a memo
         return (recall_older(bare, small.older, question, most, options, fold, memo),)
 
     count, asked = tokens.counter_for_model(options.model), b"".join(bare.messages.keys[: question + 1])
@@ -176,7 +177,7 @@ def _weight(found: tuple[Recall | None]) -> int:
 
 
 def _quoting(small: SmallRequest, recalls: Mapping[int, Recall]) -> Changes:
-    """The changes of a border with other quotes behind users' messages."""
+    """The changes of a border with other quotes after users' messages."""
     made = small.changes or Changes()
     beside = dict(made.beside)
     for index, found in small.account.recalls.items():
@@ -189,8 +190,10 @@ def _quoting(small: SmallRequest, recalls: Mapping[int, Recall]) -> Changes:
 
 
 def _with_parts(conversation: Conversation, made: Changes, options: FoldOptions) -> Changes:
-    """The changes with users' messages written as parts, where caches hit at marks only: with a mark a client writes one so
-    anyway, and one that loses its recall must stay the same."""
+    """The changes with users' messages written as parts, if caches are only hit at marks.
+
+    With a mark, a client writes a message as parts anyway, and a message that loses its recall must stay the same.
+    """
     messages = conversation.messages
     if not (messages.marked or options.cache_breakpoints):
         return made

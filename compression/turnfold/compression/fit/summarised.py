@@ -32,15 +32,15 @@ from turnfold.compression.text.quotes import Source
 from turnfold.compression.wire.conversation import Beside, Changes, Conversation
 
 _FRAME: Final = 40  # tokens of the fence
-_MOST_READ: Final = 24_000  # tokens that the model is sent
-_LONGEST: Final = 1_500  # of one message of these
-_SMALLEST_SHARE: Final = 6  # a summary takes at most a sixth of the room
+_MOST_READ: Final = 24_000  # most tokens sent to the model
+_LONGEST: Final = 1_500  # and of one of these messages
+_SMALLEST_SHARE: Final = 6  # a summary takes at most one in this many of the room
 
 
 def with_summary(
     conversation: Conversation, room: int, options: FoldOptions, memo: Memo, fold: Fold, plain: SmallRequest, most: int
 ) -> Generator[ModelCall, ModelReply | None, SmallRequest]:
-    """The small request with a summary of what it lacks; `plain` itself where none may be used."""
+    """The small request with a summary of what it lacks; `plain` unchanged if none can be used."""
     most = min(most, room // _SMALLEST_SHARE)
     tighter = shrink(conversation, room - most - most // 4 - _FRAME, options, memo, fold)
     lost = [] if tighter is None else _lost(conversation, tighter.forwarded, options)
@@ -57,7 +57,7 @@ def with_summary(
 
 
 def _lost(conversation: Conversation, forwarded: Conversation, options: FoldOptions) -> list[Source]:
-    """The older messages that are not there as they were, the newest of them as far as a model is to read."""
+    """The older messages that were not forwarded unchanged, limited to the newest that the model may read."""
     kept = {message.raw for message in forwarded.messages}
     end = recent_start(conversation.messages, units(conversation.messages))
     messages = conversation.messages[:end]

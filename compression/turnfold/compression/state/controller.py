@@ -68,7 +68,7 @@ class PreviewResult(TypedDict):
 
 
 def step(engine: Engine, user_input: str) -> StepResult:
-    """Take one user message."""
+    """Process one user message."""
     decision = engine.step(user_input)
     return {"output_version": OUTPUT_VERSION, "mode": "step", "decision": decision, "state": engine.state}
 

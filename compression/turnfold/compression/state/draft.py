@@ -24,7 +24,7 @@ from turnfold.compression.summary.calls import ModelCall, ModelReply
 
 #: Longer messages are tasks, not orders about the conversation; they are not worth a call.
 MAX_MESSAGE: Final = 2_000
-_REPLY_TOKENS: Final = 64  # a directive takes no more
+_REPLY_TOKENS: Final = 64  # enough for any directive
 
 _INSTRUCTIONS: Final = f"""You rewrite one message of a user as one directive, if the whole message asks for exactly that.
 The directives, in lower case:

@@ -36,7 +36,7 @@ class Engine:
         self.machine = Machine() if state is None else Machine(read_state(state))
 
     def step(self, user_input: str) -> DecisionDict:
-        """Take one user message."""
+        """Process one user message."""
         self.machine, outcome = decide(self.machine, user_input)
         return decision_value(outcome, self.machine)
 
@@ -50,7 +50,7 @@ class Engine:
         return self.machine.pending is not None
 
     def apply_transcript(self, messages: Transcript) -> ApplyResult:
-        """Take a transcript's user messages up to the first clarify."""
+        """Process a transcript's user messages up to the first clarify."""
         self.machine, result = replay(self.machine, messages)
         return result
 
@@ -59,7 +59,7 @@ class Engine:
         return canonical(portable_state(self.machine.state))
 
     def import_json(self, payload: str) -> None:
-        """Replace the state and drop a pending question. On an error nothing changes.
+        """Replace the state and drop a pending question. On an error, nothing changes.
 
         Raises:
             InvalidInput: it is not JSON, or not a state.
@@ -74,7 +74,7 @@ class Engine:
         """Replace state and question. On an error nothing changes.
 
         Raises:
-            InvalidInput: no checkpoint.
+            InvalidInput: it is not a checkpoint.
         """
         self.machine = read_checkpoint(payload)
 
@@ -86,7 +86,7 @@ class Engine:
         """`import_checkpoint` from JSON text.
 
         Raises:
-            InvalidInput: no JSON, or no checkpoint.
+            InvalidInput: it is not JSON, or not a checkpoint.
         """
         self.machine = read_checkpoint(parse_json(payload, "checkpoint"))
 

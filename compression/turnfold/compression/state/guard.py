@@ -30,12 +30,12 @@ MAX_ITEM_CHARS: Final = 64
 MAX_PREMISE_CHARS: Final = 500
 
 _WORDS: Final = lexicon("directives")
-# Function words that do not stand inside a name but do stand in a request: who, where, when, why, what for, and finite verbs.
+# Function words that do not occur inside a name but do occur in a request: who, where, when, why, what for, and finite verbs.
 _SENTENCE_WORDS: Final = _WORDS["sentence"]
-# Behind "use the ...": things at hand in this conversation, not lasting choices.
+# After "use the ...": things at hand in this conversation, not lasting choices.
 _AT_HAND: Final = _WORDS["at hand"]
 _ORDINALS: Final = _WORDS["ordinals"]
-# With a number, a letter or a name behind them they point at something that was said: "option 2", "plan b", "word serendipity".
+# Followed by a number, a letter or a name, they refer to something said: "option 2", "plan b", "word serendipity".
 _POINTERS: Final = _WORDS["pointers"]
 _COUNTS: Final = _WORDS["counts"]
 # Moves of a game or a quiz.
@@ -43,20 +43,20 @@ _MOVES: Final = _WORDS["moves"]
 # "use of force", "use cases for ...": the noun.
 _NOUN_FOLLOWERS: Final = _WORDS["noun"]
 _ARTICLES: Final = ("a", "an", "the")
-# A sentence that begins with one of these gives no order and asks nothing; one that begins with another word may ("derive").
+# A sentence that begins with one of these neither orders nor asks; one that begins with another word may ("derive").
 _OPENINGS: Final = _WORDS["openings"]
 _ASKING: Final = frozenset({"how", "what", "who", "whose", "why"})
 _WHOLE: Final = ("all", "any", "every")
-# Tasks: behind "and" they make the text a request; those that are no name of a thing as well, anywhere.
+# Tasks: after "and" they make the text a request; those that can't be part of a name do so anywhere.
 _TASKS: Final = _WORDS["tasks"]
 _PURE_TASKS: Final = _WORDS["pure tasks"]
-# Kinds of text that one has written, and ways to ask about a word: "prohibit alcohol essay", "prohibit synonym".
+# Kinds of texts that people write, and ways to ask about a word: "prohibit alcohol essay", "prohibit synonym".
 _WORKS: Final = _WORDS["works"]
-# Behind "set premise" and "change premise to" the sentence speaks of some story's or argument's premise, or measures against it.
+# After "set premise" and "change premise to", these show that it is the premise of a story or argument, or a comparison.
 _NO_PREMISE: Final = _WORDS["about a premise"] | _WORDS["comparatives"]
-# Inside a rule they say where, when or for what it holds: "network calls in tests", "tabs for indentation".
+# Within a rule, they say where, when or for what it applies: "network calls in tests", "tabs for indentation".
 _JOINTS: Final = {"use": frozenset({"for", "in"}), "prohibit": _WORDS["joints"]}
-# Programs that are told what to do by their next words, and those words; programs that are never a choice.
+# Programs whose next words are a command, with those words; and programs that are never a choice.
 _PROGRAMS: Final = _WORDS["programs"]
 _ORDERED: Final = _WORDS["ordered"]
 _ALWAYS_COMMANDS: Final = _WORDS["always commands"]
@@ -80,15 +80,15 @@ _NEXT_SENTENCE: Final = re.compile(r"(?:[.;:!–—]|\s-)\s+([^\W\d_]+(?:'\w+)?)
 
 
 def certainty(text: str, state: State) -> Certainty:
-    """How sure it is that a message is a directive and nothing else, in a conversation of this state."""
+    """How certain it is that a message is a directive and nothing else, given the conversation's state."""
     parsed = parse(text)
     if isinstance(parsed, Directive) and parsed.kind == "remove policy" and item_key(parsed.value) in state.policies:
-        return "certain"  # whatever got into the state gets out again
+        return "certain"  # any item in the state can be removed
     if _why_ordinary(text, parsed):
         return "ordinary"
     if isinstance(parsed, Directive):
         return "certain" if _is_certain(parsed, state) else "doubtful"
-    # A slip ("set premise to ...", "use") is corrected where it cannot be meant for the model.
+    # A slip ("set premise to ...", "use") is corrected if it can't be meant for the model.
     return "certain" if isinstance(parsed, Malformed) and text.strip() == "set premise" else "doubtful"
 
 
@@ -114,7 +114,7 @@ def _contradicts(directive: Directive, state: State) -> bool:
 
 
 def _goes_on(premise: str) -> bool:
-    """Whether something is asked for behind a premise: "we use uv. write the Dockerfile"."""
+    """Whether a request follows the premise: "we use uv. write the Dockerfile"."""
     said = premise.lower()
     return (
         "?" in said
@@ -177,14 +177,14 @@ def _why_no_item(item: str, kind: str = "use") -> str:
     words = [bare for word in plain.split() if (bare := word.strip(_EDGES))]
     if (
         kind == "prohibit" and words[1:] and words[0] in _WHOLE and words[1] not in _JOINTS[kind]
-    ):  # "any external dependencies": a ban of all there are
+    ):  # "any external dependencies": a ban of all of them
         words = words[1:]
     words = _without_joints(words, kind)
     return "sentence" if not words or _reads_as_request(words, kind) else ""
 
 
 def _without_joints(words: list[str], kind: str) -> list[str]:
-    """The words of an item without the preposition that joins two parts of it; of a ban without "the" behind one."""
+    """The words of an item without the preposition that joins two parts of it; in a ban also without "the" after one."""
     at = [place for place in range(1, len(words) - 1) if words[place] in _JOINTS.get(kind, ())]
     if not at or (kind == "use" and (len(at) > 1 or len(words) - at[0] > 3)):
         return words
@@ -215,7 +215,7 @@ def _is_sentence(words: list[str]) -> bool:
 
 
 def _points(words: list[str]) -> bool:
-    """Whether the words point at something said before, by number, letter or name: "5", "b", "option 2", "word serendipity"."""
+    """Whether the words refer to something said before, by number, letter or name: "5", "b", "option 2", "word serendipity"."""
     named = words[1:] if words[0] in _ARTICLES and len(words) > 1 else words
     if all(_is_count(word) or word in _MOVES for word in named):
         return True
@@ -229,7 +229,7 @@ def _is_count(word: str) -> bool:
 
 
 def _is_command(words: list[str]) -> bool:
-    """Whether the words are typed in a shell: a program, and what it is to do."""
+    """Whether the words are a shell command: a program with its arguments."""
     if len(words) < 2 or words[0] not in _PROGRAMS:
         return False
     return words[0] in _ALWAYS_COMMANDS or any(word in _ORDERED for word in words[1:3])

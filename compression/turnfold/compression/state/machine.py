@@ -65,7 +65,7 @@ class Decision:
     prompt: str | None = None
 
 
-#: Where every conversation begins.
+#: The initial machine of every conversation.
 FRESH: Final = Machine()
 PASSTHROUGH: Final = Decision("passthrough")
 UPDATE: Final = Decision("update")

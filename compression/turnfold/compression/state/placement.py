@@ -37,17 +37,17 @@ from turnfold.compression.state.record import MAX_ENTRIES, Entry, Outcome, Posit
 from turnfold.compression.state.seen import Run, message_key, resumed_at, seen_run
 from turnfold.compression.state.wording import answer
 
-#: Superseded blocks are kept until they weigh this many times the newest one.
+#: Superseded blocks are kept until their total weight is this many times the newest one's.
 MAX_STALE: Final = 8
 #: Weight of a block's borders, in lines.
 _BORDERS: Final = 4
-#: Longest reply that may be meant as an answer: who writes more (or several lines) has moved on.
+#: Longest reply that may be an answer: a longer one, or one of several lines, changes the subject.
 _MAX_REPLY: Final = 200
 #: Replies that drop a pending question by name; they read as "no".
 _WAYS_OUT: Final = frozenset(
     {"cancel", "never mind", "nevermind", "forget it", "skip", "drop it", "neither", "no thank you", "nah", "no no"}
 )
-# A reply of these words alone, and few of them, leaves open what it means.
+# A reply of only a few of these words is ambiguous.
 _UNCLEAR: Final = frozenset(
     """
     aye correct do don't eh er exactly fine go good great guess hm hmm hmmm huh i it know maybe n not oh ok okay pardon perhaps
@@ -58,7 +58,7 @@ _UNCLEAR: Final = frozenset(
 _MAX_UNCLEAR_WORDS: Final = 4
 _WORDS: Final = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
 
-#: The setting: leave everything alone; replay and report, forward as it came; replay and act.
+#: The setting: do nothing; replay and report without changes; or replay and act.
 StateMode = Literal["off", "observe", "enforce"]
 
 
@@ -68,7 +68,7 @@ class Turn:
 
     Attributes:
         text: its text if that is all its content; None otherwise (images, several parts, no content).
-        beside: the text in it; where that is not all, the message is told apart by it and never taken for a directive.
+        beside: its text. If the message has other content too, the text only identifies it, and is never taken for a directive.
     """
 
     role: str
@@ -77,7 +77,7 @@ class Turn:
 
     @property
     def key(self) -> bytes:
-        """Its digest."""
+        """The message's digest."""
         return message_key(self.beside, whole=False) if self.text is None else message_key(self.text, whole=True)
 
 
@@ -88,9 +88,10 @@ class StateOptions:
     Attributes:
         acknowledge: a message that contains only a directive is answered here ("local") or sent upstream ("forward").
         preprocess: if true, near forms ("Use Docker.") are rewritten into the exact form by rules first.
-        superseded: whether superseded blocks stay in place ("keep": the prefix is stable) or are removed ("drop": only one block,
+        superseded: whether superseded blocks stay in place ("keep": the prefix is stable) or are removed ("drop": a single block,
             and every change of the state changes the prefix from the former block on).
-        keeps_history: if false, earlier messages lie upstream with their blocks: one that revokes all of them says so itself.
+        keeps_history: if false, earlier messages are stored upstream with their blocks, so a block that revokes them all must say
+            so.
     """
 
     acknowledge: Literal["local", "forward"] = "local"
@@ -130,9 +131,9 @@ class Placement:
 
     Attributes:
         verdict: the verdict on the last message.
-        record: state and pending question behind the last message, and what was seen.
+        record: state and pending question after the last message, and the messages seen.
         pins: blocks to put in front of user messages, in order; the last is the one in force.
-        changes: indices of the messages that a new state stands behind, and these states.
+        changes: indices of messages followed by a new state, with these states.
     """
 
     verdict: Verdict
@@ -142,7 +143,7 @@ class Placement:
 
     @property
     def machine(self) -> Machine:
-        """State and pending question behind the last message."""
+        """State and pending question after the last message."""
         return self.record.machine
 
     @property
@@ -179,7 +180,7 @@ def turn_of(message: Mapping[str, Any]) -> Turn:
 
 
 def place(turns: Sequence[Turn], options: StateOptions = _DEFAULTS, record: Record = _NEW) -> Placement:
-    """Add a conversation's messages to its record, say what becomes of the last one, and pin the blocks."""
+    """Add a conversation's messages to its record, decide on the last one, and place the blocks."""
     if record.positions is not None:
         record = _first_version(turns, options, record, record.positions)
     users = [(index, turn.text, turn.key) for index, turn in enumerate(turns) if turn.role == "user"]
@@ -200,10 +201,10 @@ def place(turns: Sequence[Turn], options: StateOptions = _DEFAULTS, record: Reco
 
 
 def _recognised(record: Record, keys: Sequence[bytes]) -> tuple[Record, Run, int]:
-    """Which user messages of the request were seen: their longest run, and where the new ones begin.
+    """The longest run of the request's user messages that were seen before, and the index of the first new one.
 
-    A last message that was answered by a question is taken again, and leaves the record for that; so is a lone one that was sent
-    before somebody set the state.
+    A last message that was answered with a question is processed again, after it is removed from the record. So is a single
+    message sent before somebody set the state.
     """
     seen = [entry.key for entry in record.entries]
     run = seen_run(seen, keys)
@@ -218,12 +219,12 @@ def _recognised(record: Record, keys: Sequence[bytes]) -> tuple[Record, Run, int
 
 
 def _waits(record: Record, run: Run) -> bool:
-    """Whether the run's last message is the one that brought the question that waits."""
+    """Whether the run's last message is the one that caused the pending question."""
     return record.machine.pending is not None and record.asked == 1 and run.at + run.length == len(record.entries)
 
 
 def _first_version(turns: Sequence[Turn], options: StateOptions, record: Record, positions: Positions) -> Record:
-    """A record of version 1 in today's form: it had seen the first messages, or all but the last where there are no more."""
+    """A record of version 1 in the current form. It had seen the first messages, or all but the last if there are no more."""
     users = [index for index, turn in enumerate(turns) if turn.role == "user"]
     seen = record.seen if len(turns) > record.seen else users[-1] if users else 0
     start = Record(positions.base or FRESH, entries=_bare(turns[: min(seen, positions.after)]))
@@ -238,7 +239,7 @@ def _bare(turns: Sequence[Turn]) -> tuple[Entry, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Said:
-    """What became of a message: `prompt` is there for a clarify, `changed` says whether an update changed the state."""
+    """The result for a message: `prompt` is set for a clarify; `changed` says whether an update changed the state."""
 
     outcome: Outcome = "forward"
     prompt: str = ""
@@ -260,10 +261,10 @@ class _Walk:
     Attributes:
         lone: whether the request has one user message only.
         asked: how many times in a row the pending question was asked.
-        last: what became of the newest message that was recalled.
-        told: the state that the blocks up to here tell.
-        unpinned: index of the newest change that has no pin yet.
-        pins: indices, states and weights of the pins that still stand.
+        last: the result for the newest recalled message.
+        told: the state in force according to the blocks so far.
+        unpinned: index of the newest change without a pin.
+        pins: indices, states and weights of the remaining pins.
     """
 
     def __init__(self, options: StateOptions, record: Record, *, lone: bool) -> None:
@@ -282,7 +283,7 @@ class _Walk:
         self.lone = lone
 
     def recall(self, messages: Sequence[tuple[int, str | None, bytes]], run: Run) -> None:
-        """The messages up to the last one that was seen; those outside of the run may have been edited."""
+        """Replay the messages up to the last one that was seen; those outside of the run may have been edited."""
         forgotten = run.start if len(self.before.entries) >= MAX_ENTRIES and run.at == 0 else 0
         for number, (index, text, key) in enumerate(messages):
             in_run = run.start <= number < run.end
@@ -298,7 +299,7 @@ class _Walk:
             self.last = _Said(self.entries[-1].outcome, pending.prompt if pending else "", changed)
 
     def _add(self, text: str | None) -> None:
-        """An edited message in the past: it may add to the state; it neither removes nor asks."""
+        """Process an edited earlier message: it may add to the state, but neither removes nor asks."""
         before = self.machine.state
         _, machine, decision = self._judge(Machine(before), text)
         after = machine.state
@@ -313,7 +314,7 @@ class _Walk:
             self._drop()
 
     def take(self, index: int, text: str | None, key: bytes) -> _Said:
-        """A new user message."""
+        """Process a new user message."""
         before, pending = self.machine.state, self.machine.pending
         said = self._fresh(text, key) if pending is None else self._answer_pending(pending, text, key)
         if self.machine.state is not before and self.machine.state != before:
@@ -327,7 +328,7 @@ class _Walk:
         return None if state is self.told or state == self.told else state
 
     def _note(self, index: int, entry: Entry) -> None:
-        """Keep what became of a message, and pin its block."""
+        """Record the result for a message, and pin its block."""
         self.entries.append(entry)
         self.indices.append(index)
         if entry.state is not None:
@@ -350,16 +351,16 @@ class _Walk:
 
     def _fresh(self, text: str | None, key: bytes) -> _Said:
         sure, machine, decision = self._judge(self.machine, text)
-        if sure != "certain":  # it may be a request: the model answers it, whatever it does to the state
+        if sure != "certain":  # it may be a request: the model answers it even if it changes the state
             self.machine = machine if decision.kind == "update" else self.machine
             return _NOTHING_SAID
         if decision.kind == "clarify" and self.lone and key in self.known and str(text).startswith("set premise"):
-            return self._outcome(UPDATE)  # sent again: it asks nothing
+            return self._outcome(UPDATE)  # sent again: nothing is asked
         self.machine, self.asked = machine, 1
         return self._outcome(decision)
 
     def _judge(self, machine: Machine, text: str | None) -> tuple[Certainty, Machine, Decision]:
-        """How sure it is that a message is a directive, and what the engine makes of it."""
+        """How certain it is that a message is a directive, and the engine's decision on it."""
         if text is None:
             return "ordinary", machine, PASSTHROUGH
         directive = (preprocess_heuristic(text)["output"] or text) if self.options.preprocess else text
@@ -384,7 +385,7 @@ class _Walk:
         self.unpinned = None
 
     def settle(self, outcome: Outcome) -> None:
-        """What no block tells yet is pinned to the last user message."""
+        """Pin changes not covered by a block to the last user message."""
         if self.entries and (untold := self._untold()) is not None:
             self.entries[-1] = replace(self.entries[-1], state=untold)
             self.changes = [change for change in self.changes if change[0] != self.indices[-1]]
@@ -394,13 +395,13 @@ class _Walk:
             self._pin()
 
     def final_pins(self) -> tuple[Pin, ...]:
-        """The pins of the placement."""
+        """All pins of the placement."""
         return tuple(
             Pin(index, render_block(state), live=at == len(self.pins)) for at, (index, state, _) in enumerate(self.pins, start=1)
         )
 
     def record(self, run: Run, seen: int) -> Record:
-        """The record behind this request of `seen` messages."""
+        """The record after this request of `seen` messages."""
         kept = self.before.entries
         unsent = [replace(e, state=None) if e.state else e for e in (*kept[: run.at], *kept[run.at + run.length :])]
         asked = self.asked if self.machine.pending is not None else 1
@@ -409,7 +410,7 @@ class _Walk:
 
 
 def _is_unclear(text: str) -> bool:
-    """Whether a reply of a few words may be meant as an answer; "no, I mean ..." is none to the question."""
+    """Whether a reply of a few words may be meant as an answer; "no, I mean ..." does not answer the question."""
     words = _WORDS.findall(text.lower().replace("’", "'"))
     says_no = words[:1] in (["no"], ["nope"], ["nah"])
     return len(words) <= _MAX_UNCLEAR_WORDS and not says_no and all(word in _UNCLEAR for word in words)

@@ -34,7 +34,7 @@ class PreprocessResult(TypedDict):
 
 _WRAPPERS: Final = {"(": ")", "[": "]"}
 _VERBS: Final = "set premise|change premise|clear premise|reset policies|clear state|remove policy|use|prohibit"
-# Words that a directive might be meant by; without any of them a message surely holds none.
+# Words by which a directive might be meant; a message without any of them contains none.
 _CUES: Final = re.compile(
     r"\b(?:use[sd]?|using|prohibit\w*|allow|forbid|ban|stop|avoid|premise|polic(?:y|ies)|(?:clear|reset|wipe)\s+(?:the\s+)?state)\b"
 )

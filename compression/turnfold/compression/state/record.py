@@ -22,27 +22,27 @@ from turnfold.compression.state.serial import canonical, checkpoint_value, parse
 from turnfold.compression.text.private import redact
 
 RECORD_VERSION: Final = 2
-#: User messages that a record remembers; older ones are taken for seen where they stand in front of these.
+#: User messages that a record remembers. Older ones count as seen if they precede these.
 MAX_ENTRIES: Final = 4096
-#: States that a record remembers: when there are twice as many, older ones are forgotten.
+#: States that a record remembers; older ones are forgotten when there are twice as many.
 MAX_STATES: Final = 256
 
-#: What became of a message: it went upstream, or we answered it with a question or an acknowledgement.
+#: What was done with a message: it was sent upstream, or answered with a question or an acknowledgement.
 Outcome = Literal["forward", "clarify", "acknowledge"]
 _OUTCOMES: Final[dict[str, Outcome]] = {"f": "forward", "c": "clarify", "a": "acknowledge"}
 
 
 class RecordUnreadable(InvalidInput):
-    """A stored state is of another version, or no state at all."""
+    """A stored state of another version, or invalid data."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A user message that was seen.
+    """A user message that was seen before.
 
     Attributes:
         key: its digest (`seen.message_key`).
-        state: the state behind it, where a block for it stands in the conversation; None where it needs none.
+        state: the state after it, if the conversation has a block for that; otherwise None.
     """
 
     key: bytes
@@ -52,7 +52,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Positions:
-    """What version 1 knew: the machine that was set from outside (None: nothing was), and how many messages it stands behind."""
+    """The data of version 1: the machine that was set from outside (None: none was), and the number of messages before that."""
 
     base: Machine | None = None
     after: int = 0
@@ -64,11 +64,11 @@ class Record:
 
     Attributes:
         machine: state and pending question.
-        seen: messages of the newest request.
-        entries: user messages seen, oldest first: those that the newest request did not send, then all that it did.
-        asked: how often the pending question was put.
-        fresh: whether nothing was seen since the state was set from outside.
-        positions: for a record of version 1, until a request has been seen.
+        seen: number of messages in the newest request.
+        entries: user messages seen, oldest first: those not in the newest request, then all that are.
+        asked: how often the pending question was asked.
+        fresh: whether no message was seen since the state was set from outside.
+        positions: the data of version 1, until a request has been seen.
     """
 
     machine: Machine = FRESH
@@ -79,12 +79,12 @@ class Record:
     positions: Positions | None = None
 
     def put(self, machine: Machine) -> Record:
-        """The record once somebody set the state."""
+        """The record after somebody set the state."""
         positions = None if self.positions is None else Positions(machine, self.seen)
         return replace(self, machine=machine, asked=1, fresh=True, positions=positions)
 
     def without_question(self) -> Record:
-        """The record where the pending question was not put to the user."""
+        """The record if the pending question was not sent to the user."""
         return replace(self, machine=replace(self.machine, pending=None), asked=1)
 
     def has(self, text: str) -> bool:
@@ -93,8 +93,8 @@ class Record:
         return text in "\n".join((state.premise or "", *state.policies, pending.prompt if pending else ""))
 
     def redacted(self) -> Record:
-        """The record without what users marked as private."""
-        states: dict[int, State] = {}  # most entries share their state, and large states take time
+        """The record without text that users marked as private."""
+        states: dict[int, State] = {}  # most entries share their state, and converting large states takes time
 
         def public(state: State) -> State:
             return states.setdefault(id(state), _redacted_state(state))
@@ -104,7 +104,7 @@ class Record:
         return replace(self, machine=_redacted(self.machine), entries=entries, positions=positions)
 
     def to_bytes(self) -> bytes:
-        """For the store."""
+        """The record's bytes for the store."""
         positions = self.positions
         value = {
             "record_version": RECORD_VERSION,
@@ -122,7 +122,7 @@ class Record:
 
 
 def bounded(entries: Sequence[Entry]) -> tuple[Entry, ...]:
-    """What a record keeps of its entries: the newest ones, and the states of the newest of these."""
+    """The entries that a record keeps: the newest ones, and the states of the newest of these."""
     entries = tuple(entries[-MAX_ENTRIES:])
     stated = [place for place, entry in enumerate(entries) if entry.state is not None]
     if len(stated) <= 2 * MAX_STATES:
@@ -145,7 +145,7 @@ def _redacted_state(state: State) -> State:
 
 
 def _differences(entries: Iterable[Entry]) -> Iterator[list[Any]]:
-    """Each state as what differs from the one before it: place, premise, items set, items gone."""
+    """Each state as its difference from the previous one: position, premise, items set, items removed."""
     before = State()
     for place, entry in enumerate(entries):
         if (state := entry.state) is not None:
@@ -157,10 +157,10 @@ def _differences(entries: Iterable[Entry]) -> Iterator[list[Any]]:
 
 
 def read_record(data: bytes) -> Record:
-    """A record from the store; fields that this release does not know are ignored.
+    """A record from its stored bytes. Unknown fields are ignored.
 
     Raises:
-        RecordUnreadable: the bytes are no record of this version or of the one before.
+        RecordUnreadable: the bytes are not a record of this or the previous version.
     """
     try:
         value = parse_json(data.decode("utf-8", "replace"), "record")

@@ -21,7 +21,7 @@ KEY_SIZE: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Messages `start` to `end` of a request, seen as messages `at` and following of the record."""
+    """Messages `start` to `end` of a request, which are messages `at` and following of the record."""
 
     start: int = 0
     end: int = 0
@@ -29,21 +29,21 @@ class Run:
 
     @property
     def length(self) -> int:
-        """How many messages it has."""
+        """The number of messages."""
         return self.end - self.start
 
 
 def message_key(text: str, *, whole: bool) -> bytes:
-    """Digest of a user message, blind to outer white space; `whole` says whether the text is all that the message holds."""
+    """Digest of a user message, ignoring outer white space; `whole` says whether the text is its only content."""
     return digest("text" if whole else "parts", text.strip())[:KEY_SIZE]
 
 
 def seen_run(seen: Sequence[bytes], keys: Sequence[bytes]) -> Run:
     """The longest run of a request's messages that the record has seen.
 
-    The request's last message belongs to it only where that is a repeat beyond doubt: the run reaches the record's last message
-    (the same request, sent again), or it begins with the request and has several messages (a history that was cut). Else a
-    client that sends only its newest messages could never say the same thing twice.
+    The request's last message belongs to it only if it is certain to be a repetition: the run ends with the record's last message
+    (the same request, sent again), or it begins at the request's first message and has several messages (a truncated history).
+    Otherwise a client that sends only its newest messages could never repeat a message.
     """
     run = longest_run(seen, keys)
     if run.end < len(keys) or run.at + run.length == len(seen):
@@ -60,13 +60,13 @@ def _common_end(one: Sequence[bytes], other: Sequence[bytes]) -> int:
 
 
 def resumed_at(seen: Sequence[bytes], keys: Sequence[bytes], run: Run) -> int:
-    """The first message behind all that was seen, the last message apart: in a history that was edited more runs follow."""
+    """The first message after all that were seen, not counting the last message. In an edited history, more runs follow."""
     later = set(seen[run.at + run.length :])
     return max((at + 1 for at in range(run.end, len(keys) - 1) if keys[at] in later), default=run.end)
 
 
 def longest_run(seen: Sequence[Hashable], keys: Sequence[Hashable]) -> Run:
-    """The longest run of `keys` that is a run of `seen`; of several the last one in both. Takes linear time."""
+    """The longest run of `keys` that is also a run of `seen`; among equals, the last in both. Takes linear time."""
     if not seen or not keys:
         return Run()
     if len(seen) <= len(keys) and all(a == b for a, b in zip(seen, keys, strict=False)):
@@ -89,7 +89,9 @@ class _SeenNode:
 
 class _Runs:
     """All runs of a sequence, as a suffix automaton (Blumer et al., 1985, "The smallest automaton recognizing the subwords of a
-    text"): made in linear time, and any text is matched against it in linear time.
+    text").
+
+    Takes linear time to build, and linear time to match a text.
     """
 
     def __init__(self, items: Sequence[Hashable]) -> None:
@@ -99,7 +101,7 @@ class _Runs:
             last = self._append(last, item, at)
 
     def matches(self, text: Sequence[Hashable]) -> Iterator[tuple[int, int]]:
-        """For each item of a text the longest run that ends with it: its length, and where it first ends in the sequence."""
+        """For each item of a text, the longest run that ends with it: its length, and its first end in the sequence."""
         nodes, state, length = self._nodes, 0, 0
         for item in text:
             while state and item not in nodes[state].next:
@@ -121,7 +123,7 @@ class _Runs:
         return new
 
     def _split(self, state: int, item: Hashable) -> int:
-        """The node of the run that ends with `item` behind `state`, on its own."""
+        """A separate node for the run that ends with `item` after `state`."""
         nodes = self._nodes
         target = nodes[state].next[item]
         if nodes[target].length == nodes[state].length + 1:

@@ -33,7 +33,7 @@ class StateDict(TypedDict):
 
 
 class ReplacementDict(TypedDict):
-    """What waits for yes: "use_only" has no old item."""
+    """A replacement that waits for a yes; "use_only" has no old item."""
 
     kind: Literal["use_only", "replace_use"]
     new_item: str
@@ -41,7 +41,7 @@ class ReplacementDict(TypedDict):
 
 
 class PendingDict(TypedDict):
-    """A question that waits."""
+    """A pending question."""
 
     kind: Literal["replacement"]
     replacement: ReplacementDict
@@ -49,7 +49,7 @@ class PendingDict(TypedDict):
 
 
 class CheckpointDict(TypedDict):
-    """Everything that one engine knows."""
+    """The complete state of an engine."""
 
     checkpoint_version: int
     authoritative_state: StateDict
@@ -97,7 +97,7 @@ def parse_json(text: str, field: str) -> Any:
     """JSON text to a value.
 
     Raises:
-        InvalidInput: it is no JSON, nests too deep, or names a key twice.
+        InvalidInput: it is not JSON, is nested too deeply, or has a duplicate key.
     """
     try:
         return json.loads(text, object_pairs_hook=_once)
@@ -113,7 +113,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def read_state(value: object, field: str = "state") -> State:
-    """Check a state as JSON value, normalise its keys.
+    """Check a state given as a JSON value, and normalise its keys.
 
     Raises:
         InvalidInput: it breaks the contract ("Invalid state payload", "Unsupported state version").
@@ -149,7 +149,7 @@ def _read_policies(value: object, field: str) -> dict[str, Policy]:
 
 
 def read_checkpoint(value: object, field: str = "checkpoint") -> Machine:
-    """Check a checkpoint as JSON value; ``pending`` may be left out.
+    """Check a checkpoint given as a JSON value; ``pending`` may be omitted.
 
     Raises:
         InvalidInput: it breaks the contract ("Invalid checkpoint payload", "Unsupported checkpoint version", or of its state).

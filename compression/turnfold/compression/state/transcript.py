@@ -17,14 +17,14 @@ Transcript = Sequence[TranscriptMessage]
 
 
 class StateResult(TypedDict):
-    """Every message was taken."""
+    """All messages were processed."""
 
     kind: Literal["state"]
     state: StateDict
 
 
 class ConfirmResult(TypedDict):
-    """A message asked for the user's answer; those behind it were not read."""
+    """A message requires the user's answer; later messages were not processed."""
 
     kind: Literal["confirm"]
     prompt_to_user: str
@@ -34,7 +34,7 @@ ApplyResult = StateResult | ConfirmResult
 
 
 def user_texts(messages: Transcript) -> Iterator[str]:
-    """Contents of user messages that are strings; all other contents are passed over.
+    """The contents of user messages that are strings; others are skipped.
 
     Raises:
         InvalidInput: these are no messages.
@@ -50,7 +50,7 @@ def user_texts(messages: Transcript) -> Iterator[str]:
 
 
 def replay(machine: Machine, messages: Transcript) -> tuple[Machine, ApplyResult]:
-    """Take the messages on top of a machine."""
+    """Apply the messages to a machine."""
     for text in user_texts(messages):
         machine, outcome = decide(machine, text)
         if outcome.prompt is not None:
@@ -59,5 +59,5 @@ def replay(machine: Machine, messages: Transcript) -> tuple[Machine, ApplyResult
 
 
 def compile_transcript(messages: Transcript) -> ApplyResult:
-    """Take the messages from an empty state."""
+    """Apply the messages to an empty state."""
     return replay(Machine(), messages)[1]

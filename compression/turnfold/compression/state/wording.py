@@ -13,11 +13,11 @@ import unicodedata
 from itertools import groupby
 from typing import Final, Literal
 
-#: Longest raw text that can be a directive or an answer; more is ordinary text. Keeps every step far under a millisecond.
+#: Longest raw text that can be a directive or an answer; a longer one is ordinary text. Keeps every step far under a millisecond.
 MAX_TEXT: Final = 10_000
-#: Longest premise or item that may be imported: NFKC makes up to 18 characters of one, so all that is reachable fits.
+#: Longest premise or item that may be imported: NFKC turns a character into 18 at most, so every reachable value fits.
 MAX_VALUE: Final = 18 * MAX_TEXT
-#: Longest run of combining marks in a directive (Unicode's stream-safe format has 30), and in what NFKC makes of it.
+#: Longest run of combining marks in a directive (30 in Unicode's stream-safe format), before and after NFKC.
 MAX_MARKS: Final = 64
 MAX_VALUE_MARKS: Final = 4 * MAX_MARKS
 
@@ -46,14 +46,14 @@ def _collapse(text: str) -> str:
 
 
 def _lower(text: str) -> str:
-    """NFKC and lower case, in which neither undoes the other: lower case may bring letters together that compose."""
+    """NFKC and lower case, repeated so that neither undoes the other: lower case may put characters side by side that compose."""
     while (lowered := unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).lower())) != text:
         text = lowered
     return text
 
 
 def item_key(raw: str) -> str:
-    """The key under which an item is kept; empty when nothing is left of it."""
+    """The key of an item; empty if nothing is left of it."""
     words = _DONT.sub("don't", _lower(raw).translate(_APOSTROPHES)).split()
     return " ".join(words[1:] if words and words[0] in _ARTICLES else words)
 
@@ -61,18 +61,18 @@ def item_key(raw: str) -> str:
 def item_spelling(key: str) -> str:
     """A spelling of a key that `item_key` reads back as that key.
 
-    A key that itself begins with an article ("use the the who") would lose it when it is read once more.
+    A key that itself begins with an article ("use the the who") would lose it when read again.
     """
     return key if item_key(key) == key else f"the {key}"
 
 
 def premise_value(raw: str) -> str:
-    """A premise as it is kept: NFKC, apostrophes and white space only."""
+    """A premise as stored: NFKC, with apostrophes and white space normalised."""
     return _collapse(unicodedata.normalize("NFKC", raw).translate(_APOSTROPHES))
 
 
 def answer(text: str) -> Literal["yes", "no"] | None:
-    """What a reply to a pending question says; None for anything but the words of the grammar."""
+    """The meaning of a reply to a pending question; None for anything but the words of the grammar."""
     bare = text.strip()
     if not tame(bare):
         return None
