@@ -282,7 +282,7 @@ _LABEL: Final = re.compile(r"[A-Za-z]\w{0,30}")
 
 
 def count_labelled(label: str, text: str, known: int, counter: ModelCounter) -> tuple[int] | None:
-    """`count_line` of ``f"{label}: {text}\n"``, computed from the tokens of its text; None if they are not enough.
+    """`count_line` of ``f"{label}: {text}\\n"``, computed from the tokens of its text; None if they are not enough.
 
     Only for a counter with one vocabulary.
     """

@@ -316,7 +316,7 @@ def _shorten(piece: _CuttableText, messages: Messages, level: int, memo: Memo, a
 
 
 def _shorten_arguments(piece: _CuttableText, level: int) -> str | None:
-    """Arguments with their long strings cut: still the same JSON otherwise. None when they are no JSON (a stream broke off)."""
+    """Arguments with their long strings cut, as otherwise unchanged JSON. None if they are no JSON (an interrupted stream)."""
     text = piece.text.text
     try:
         json.loads(text)

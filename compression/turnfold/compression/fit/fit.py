@@ -245,7 +245,7 @@ def _shrink_by_cut(base: Conversation, made: Cut) -> SmallRequest:
 
 
 def _leaves_tasks_out(base: Conversation, made: Cut) -> bool:
-    """Whether a cut leaves messages out where results are a user's messages: a fold quotes the task, a cut does not."""
+    """Whether a cut leaves messages out, and results are in user messages: a fold would quote the task, a cut does not."""
     return bool(made.dropped) and any(message.reports for message in base.messages)
 
 

@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 def answered(flow: Generator[Any, Any, T], answer: Callable[[Any], Generator[Any, Any, Any]]) -> Generator[Any, Any, T]:
-    """A generator run to its end, each of its questions answered by another generator."""
+    """Run a generator to its end, and answer each of its questions with another generator."""
     try:
         question = next(flow)
         while True:

@@ -23,11 +23,11 @@ _LEAST: Final = 24  # tokens of layer 1 below which a written summary could hard
 
 @dataclass(frozen=True, slots=True)
 class ModelWish:
-    """What a model is to do.
+    """What a model is asked to do.
 
     Attributes:
-        writes: whether it writes layer 2.
-        rates: whether it rates the sentences.
+        writes: whether to write layer 2.
+        rates: whether to rate the sentences.
         tokens: maximum length of layer 2.
     """
 
@@ -38,13 +38,13 @@ class ModelWish:
 
 @dataclass(frozen=True, slots=True)
 class ModelLayers:
-    """A result, and what of it is a model's.
+    """A result, and the model's part in it.
 
     Attributes:
-        written: whether layer 2 is.
-        fault: why it is not although it was asked for; "" where it is, or was not.
-        rated: sentences that have a model's score; the others have the fallback's.
-        sentences: sentences that were to be rated.
+        written: whether the model wrote layer 2.
+        fault: why it did not although it was asked to; otherwise "".
+        rated: number of sentences with a model's score; the others have the fallback's.
+        sentences: number of sentences to rate.
     """
 
     result: CompressedResult
@@ -55,14 +55,15 @@ class ModelLayers:
 
     @property
     def is_whole(self) -> bool:
-        """Whether the model did all that it was asked for."""
+        """Whether the model did everything it was asked to do."""
         return not self.fault and self.rated == self.sentences
 
 
 def layer_steps(
     request: CompressRequest, wish: ModelWish, compressor: Compressor
 ) -> Generator[ModelCall, ModelReply | None, ModelLayers]:
-    """The layers of a text. Yields calls, and is sent replies (None for none); what a model does not do is done without one.
+    """The layers of a text. Yields calls, and is sent replies (None if a call failed). Whatever the model does not do is done
+    without it.
 
     Raises:
         InvalidInput: the request's scorer does not return one finite number for each sentence.
@@ -102,7 +103,7 @@ def compress_text(
     """The layers of a text with a model's help.
 
     Args:
-        call: answers a prompt, directly or as an awaitable; what it raises of `failures` counts as no answer.
+        call: answers a prompt, directly or as an awaitable; an exception in `failures` counts as no answer.
         wish: what the model does; by default it writes layer 2.
     """
 
@@ -113,6 +114,6 @@ def compress_text(
 
 
 def _as_prompt(asked: ModelCall) -> Generator[str, object, ModelReply | None]:
-    """A call as one prompt that is answered by a text."""
+    """A call as a single prompt that is answered with text."""
     said = yield f"{asked.system}\n\n{asked.user}"
     return ModelReply(said) if isinstance(said, str) else None

@@ -20,7 +20,7 @@ from turnfold.compression.summary.asking import ProseWish, write_prose
 from turnfold.compression.summary.calls import ModelCall, ModelReply
 
 
-# What has a summarizer is of the second overload's type too; the first that fits counts.
+# Options with a summarizer also match the second overload's type; the first match wins.
 @overload
 def compress(  # type: ignore[overload-overlap]
     messages: Sequence[Message], options: SummarizedOptionsDict
@@ -72,11 +72,10 @@ def compress(
 def summarised_steps(
     messages: Sequence[Any], options: CompressOptions, wish: ProseWish
 ) -> Generator[ModelCall, ModelReply | None, Compressed]:
-    """`compress` with summaries by a model that is asked for normal prose, then for terse bullets of half the length; each is
-    checked against its text, and where neither may be used the deterministic summary stands.
+    """`compress` with summaries by a model.
 
-    Raises:
-        InvalidInput: the messages are not a list.
+    The model is asked for normal prose, then for terse bullets of half the length. Each reply is checked against its text. If
+    none passes, the deterministic summary is used.
     """
 
     def answer(asked: Ask) -> Generator[ModelCall, ModelReply | None, str | None]:

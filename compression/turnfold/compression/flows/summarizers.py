@@ -13,13 +13,13 @@ from typing import Any, Final, Literal
 from turnfold.compression.errors import is_whole, require
 from turnfold.compression.flows.driver import DrivenFlow
 
-#: Answers a prompt, at once or later.
+#: Answers a prompt, directly or as an awaitable.
 PromptFunction = Callable[[str], str | Awaitable[str]]
-#: Gives a shorter text, at once or later; "" where it has none.
+#: Returns a shorter text, directly or as an awaitable; "" if it has none.
 Summarizer = Callable[[str], str | Awaitable[str]]
 Mode = Literal["normal", "aggressive"]
 
-#: What no summary may lose, whatever the caller adds.
+#: What every summary must preserve, in addition to the caller's terms.
 PRESERVED: Final = (
     "code references",
     "file paths",
@@ -101,7 +101,7 @@ def create_summarizer(
     """A summarizer for `compress`, made from a function that answers prompts.
 
     Raises:
-        InvalidInput: an option is wrong; it names the option.
+        InvalidInput: an option is invalid; it names the option.
     """
     _check_call(call)
     prompting = Prompting(max_response_tokens, system_prompt, mode, preserve_terms)
@@ -123,7 +123,7 @@ def create_escalating_summarizer(
         failures: exceptions of `call` that count as no answer; default: any, because its library decides what it raises.
 
     Raises:
-        InvalidInput: an option is wrong; it names the option.
+        InvalidInput: an option is invalid; it names the option.
     """
     _check_call(call)
     levels = [Prompting(max_response_tokens, system_prompt, mode, preserve_terms) for mode in ("normal", "aggressive")]

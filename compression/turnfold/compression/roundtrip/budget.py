@@ -20,9 +20,9 @@ from turnfold.compression.roundtrip.sketch import OLD, Sketch, Slot, WrittenMess
 from turnfold.compression.roundtrip.values import texts_of
 from turnfold.compression.wire.conversation import Path
 
-#: Share of a budget that is not left unused for the sake of one message.
+#: Share of a budget that may not stay unused because of a single message.
 _MUCH: Final = 0.25
-#: Shares of a message that are tried, from the mildest on, where it is all that does not fit.
+#: Shares of a message to try, the mildest first, if it is the only one that does not fit.
 _SHARES: Final = (0.8, 0.65, 0.5, 0.4, 0.3, 0.22, 0.16, 0.11, 0.08, 0.05)
 
 
@@ -42,13 +42,13 @@ class Setting(NamedTuple):
 def at_window(
     sketch: Sketch, window: int, level: CondenseLevel = LEVELS[0], newest: int | None = None
 ) -> tuple[WrittenMessage, ...]:
-    """What is written with a window and a level; the message at `newest` stays."""
+    """The messages written with a window and a level; the message at `newest` stays unchanged."""
     border = max(0, len(sketch.messages) - window)
     return tuple(one for slot in sketch.slots(border, level, newest) for one in sketch.replacements(slot, level))
 
 
 def find_setting(sketch: Sketch, budget: int) -> Setting:
-    """The mildest setting within a budget; where there is none, the mildest of all, with `fits` false."""
+    """The mildest setting within a budget; if there is none, the closest one, with `fits` false."""
     whole = len(sketch.messages)
     untouched = tuple(sketch.original(i, "everything fits") for i in range(whole))
     if sum(one.tokens for one in untouched) <= budget:
@@ -59,7 +59,7 @@ def find_setting(sketch: Sketch, budget: int) -> Setting:
 
 
 class _Search:
-    """One search; keeps what it tried."""
+    """One search; caches what it tried."""
 
     def __init__(self, sketch: Sketch, budget: int, least: int, newest: int | None) -> None:
         self._sketch = sketch
@@ -80,7 +80,7 @@ class _Search:
     def by_levels(self) -> Setting | None:
         """The mildest level that fits, at its largest window."""
         if self._is_hopeless(LEVELS[0]) or not self._tightest(LEVELS[0]).fits:
-            # Where the last level is too large the others need not be tried.
+            # If the last level is too large, the others are too.
             if not self._tightest(LEVELS[-1]).fits:
                 return None
             between = (level for level in LEVELS[1:-1] if not self._is_hopeless(level) and self._tightest(level).fits)
@@ -90,14 +90,14 @@ class _Search:
         return self._filled(self._widest(self._tightest(level), level), level)
 
     def _is_hopeless(self, level: CondenseLevel) -> bool:
-        """Whether not even half of a level's result would fit, so that it need not be tried."""
+        """Whether even half of a level's result would not fit, so that it need not be tried."""
         sketch, border = self._sketch, len(self._sketch.messages) - self._least
         kept = [sketch.original(i, OLD).tokens for i in range(len(sketch.messages))]
         old = sum(tokens for i, tokens in enumerate(kept) if i < border and i != self._newest and sketch.may_change(i))
         return sum(kept) - old + old * min(level.prose, level.data) / 2 > self._budget
 
     def _widest(self, fits: Setting, level: CondenseLevel) -> Setting:
-        """The largest fitting window between one that fits and all messages, which do not."""
+        """The largest fitting window, between one that fits and all messages, which do not."""
         low, high = fits.window, len(self._sketch.messages)
         while high - low > 1:
             middle = (low + high) // 2
@@ -109,7 +109,7 @@ class _Search:
         return fits
 
     def _filled(self, fits: Setting, level: CondenseLevel) -> Setting:
-        """The same with more of the newest old message, where that is so large that much room would be left without it."""
+        """The same setting with more of the newest old message, if that is so large that much room would be unused without it."""
         sketch, place = self._sketch, len(self._sketch.messages) - fits.window - 1
         if (
             self._budget - fits.tokens < _MUCH * self._budget
@@ -128,7 +128,7 @@ class _Search:
         return fits
 
     def beyond_levels(self) -> Setting | None:
-        """From the tightest level on: texts cut off where the options say so, the newest message of a user last."""
+        """The tightest level, with texts truncated if the options allow it, the newest user message last."""
         shorter = _Steps(self._sketch, self._tightest(LEVELS[-1]), self._budget)
         force = self._sketch.options.force_converge
         border = len(self._sketch.messages) - self._least
@@ -143,13 +143,13 @@ class _Search:
         return None
 
     def mildest(self) -> Setting:
-        """What would be sent without a budget."""
+        """The result without a budget."""
         window = max(self._least, min(self._sketch.options.recency_window, len(self._sketch.messages)))
         return Setting(at_window(self._sketch, window), window, fits=False)
 
 
 Way = Callable[[Cuttable, int], str]
-#: What is given up, one after the other; of each as little as fits. A fence stays while prose is left.
+#: The kinds of text given up, one after the other, each as little as necessary. A fence stays as long as prose is left.
 _WAYS: Final[tuple[tuple[Way, Callable[[Cuttable], int]], ...]] = (
     (Cuttable.with_prose, lambda text: text.prose),
     (Cuttable.with_blocks, lambda text: text.blocks),
@@ -158,7 +158,7 @@ _WAYS: Final[tuple[tuple[Way, Callable[[Cuttable], int]], ...]] = (
 
 
 class _Steps:
-    """Messages that give up their texts one at a time, the oldest first, until they fit."""
+    """Messages that give up their texts one at a time, oldest first, until they fit."""
 
     def __init__(self, sketch: Sketch, start: Setting, budget: int) -> None:
         self._sketch = sketch
@@ -178,7 +178,7 @@ class _Steps:
         return self.written[place].start
 
     def cut(self, places: Sequence[int]) -> bool:
-        """Give up what there is, in the order of `_WAYS`; whether the messages fit."""
+        """Give up texts in the order of `_WAYS`. Returns whether the messages fit."""
         open_ = [place for place in places if self._sketch.may_change(self.starts(place))]
         whole = {place: self.written[place] for place in open_}
         texts = {place: {path: Cuttable(text) for path, text in texts_of(whole[place].message)} for place in open_}
@@ -190,7 +190,7 @@ class _Steps:
         return self._excess <= 0
 
     def _give_up(self, place: int, path: Path, text: Cuttable, way: Way, most: int) -> bool:
-        """As much of one text as is needed, all of it where that is too little; whether the messages fit."""
+        """Give up as much of a text as needed, or all of it if that is not enough. Returns whether the messages fit."""
         before = self.written[place]
 
         def made(left: int) -> WrittenMessage:
@@ -214,7 +214,7 @@ class _Steps:
         return self._excess <= 0
 
     def condense(self, place: int) -> bool:
-        """Shorten one message that was held back, as mildly as fits; whether the messages fit."""
+        """Shorten a message that was kept whole, as mildly as fits. Returns whether the messages fit."""
         before = self.written[place]
         for level in LEVELS:
             made = self._sketch.replacements(Slot(before.start, before.end, "shorten"), level)[0]

@@ -62,7 +62,7 @@ def compress_at_once(messages: Sequence[Any], options: CompressOptions) -> Compr
 
 
 def _setting(sketch: Sketch) -> Setting:
-    """What is written; a reference to nearly the same text is used only where the whole becomes smaller by it."""
+    """The messages to write; references to nearly the same text are used only if they make the whole smaller."""
     found = _found(sketch)
     if not sketch.options.fuzzy_dedup:
         return found
@@ -77,7 +77,7 @@ def _found(sketch: Sketch) -> Setting:
     return Setting(at_window(sketch, options.recency_window), options.recency_window, fits=True)
 
 
-# --- summaries written by somebody else -------------------------------------------------------------------------------
+# --- summaries by the caller's summarizer -----------------------------------------------------------------------------
 
 
 def _summarise_all(sketch: Sketch, written: Sequence[WrittenMessage]) -> Generator[Ask, object, list[WrittenMessage]]:
@@ -88,7 +88,7 @@ def _summarise_all(sketch: Sketch, written: Sequence[WrittenMessage]) -> Generat
 
 
 def _summarise(sketch: Sketch, one: WrittenMessage) -> Generator[Ask, object, WrittenMessage]:
-    """The summarizer's text for a message or run, if it is shorter than the original and fits where ours does."""
+    """The summarizer's text for a message or run, if it is shorter than the original and fits where ours fits."""
     prose = sketch.prose(one.start, one.end) if one.action in ("shortened", "merged") else None
     if prose is None:
         return one

@@ -45,28 +45,28 @@ class CondenseLevel:
     figures: bool = False
 
     def share_of(self, size: int) -> float:
-        """The share for prose of so many characters: the longer it is, the more it repeats itself."""
+        """The share for prose with this many characters: longer prose is more repetitive."""
         return self.prose * min(_MOST_MORE, max(1.0, math.sqrt(_LONG / max(1, size))))
 
 
 _LONG: Final = 12000  # characters
 _MOST_MORE: Final = 2.0
 _ANY: Final = 1 << 60
-#: From the mildest on. Nothing but a budget makes it go beyond the first.
+#: The levels, mildest first. Only a budget requires more than the first.
 LEVELS: Final = (
     CondenseLevel(0.11, 0.25, 48, 24_000, figures=True),
     CondenseLevel(0.03, 0.1, 128, 80_000, figures=True),
     CondenseLevel(0.02, 0.04, _ANY, _ANY),
     CondenseLevel(0.0, 0.0, _ANY, _ANY),
 )
-#: Messages of a run that are looked at together: what stands for them is there for every longer run that begins where it does.
+#: Messages of a run that are summarised together: their summary is the same for every longer run with the same beginning.
 TOGETHER: Final = 128
-#: Shorter texts are left alone: what would be saved is little more than the mark of the gap.
+#: Shorter texts are left unchanged, since the saving is little more than the mark of the gap.
 SHORTEST: Final = 120
 _DATA_SHORTEST: Final = 200
 _FEW_LINES: Final = 4
 _SPOKEN: Final = frozenset({"prose", "markdown", "fence"})
-_MOSTLY: Final = 0.85  # letters and blanks among the characters of language without marks of it
+_MOSTLY: Final = 0.85  # share of letters and blanks in prose without other signs of language
 _NOT_SAID: Final = re.compile(rf"[\d_]|[^\w\s{MARKS}]")
 _NO_WORDS: Final[frozenset[str]] = frozenset()
 _SECRET: Final = re.compile(r"\S{16}|(?i:pass|secret|token|key|bearer|authorization)")
@@ -88,12 +88,12 @@ def _reads(kind: str, text: str) -> bool:
 
 
 def _count(text: str) -> int:
-    """Approximate tokens of a text; shares need no better."""
+    """Approximate tokens of a text; precise enough for shares."""
     return (len(text) + 3) // 4
 
 
 class OutputText:
-    """Program output; what is asked of it at every level is found out once."""
+    """Program output; what every level needs to know of it is computed once."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -105,7 +105,7 @@ class OutputText:
         return list(pieces(self.text))
 
     def at(self, level: CondenseLevel) -> str:
-        """Blocks and lines with secrets are kept, the rest is shortened by its kind."""
+        """The text at a level: blocks and lines with secrets are kept, the rest is shortened by its kind."""
         return "".join(piece if stays else self._between(piece, level) for piece, stays in self._pieces)
 
     def _between(self, text: str, level: CondenseLevel) -> str:
@@ -168,7 +168,7 @@ def _secret_lines(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 
 def merge(reads: Sequence[Read], names: Sequence[str], level: CondenseLevel) -> str:
-    """The summary of a run of messages: the kept sentences of each, after the speaker's name."""
+    """The summary of a run of messages: the kept sentences of each, preceded by the speaker's name."""
     kept = sift(reads, level.share_of(sum(len(one.text) for one in reads)), keep_figures=level.figures)
     return "\n".join(f"{name}: {text.strip()}" for name, text in zip(names, kept, strict=True) if text)
 

@@ -22,12 +22,12 @@ class _CutPiece(NamedTuple):
 
 
 class Cuttable:
-    """A text and what can be given up of it.
+    """A text, and the parts of it that can be given up.
 
     Attributes:
         prose: characters of prose.
-        blocks: how many blocks and lines that stay byte for byte.
-        orders: how many standing orders.
+        blocks: number of blocks and lines that stay byte for byte.
+        orders: number of standing orders.
     """
 
     def __init__(self, text: str) -> None:
@@ -37,15 +37,15 @@ class Cuttable:
         self.orders = sum(piece.kind == _ORDER for piece in self._pieces)
 
     def with_prose(self, left: int) -> str:
-        """The text with so many characters of its prose, blocks and orders whole."""
+        """The text with this many characters of its prose, and all blocks and orders."""
         return self._written(left, self.blocks, self.orders)
 
     def with_blocks(self, left: int) -> str:
-        """The text without prose, with so many of its blocks, the last ones, and all orders."""
+        """The text without prose, with this many of its last blocks, and all orders."""
         return self._written(0, left, self.orders)
 
     def with_orders(self, left: int) -> str:
-        """The text with nothing but so many of its standing orders, the last ones."""
+        """Only this many of the text's last standing orders."""
         return self._written(0, 0, left)
 
     def _written(self, prose: int, blocks: int, orders: int) -> str:
@@ -65,7 +65,7 @@ class Cuttable:
 
 
 def _add(out: list[str], text: str, space: str) -> None:
-    """Adds a piece, one mark where several gaps meet; a block begins on a line of its own."""
+    """Add a piece. Adjacent gaps share one mark; a block begins on a line of its own."""
     if text.strip() == _GONE and "".join(out[-2:]).rstrip().endswith(_GONE):
         return
     if out and not out[-1][-1:].isspace() and not text[:1].isspace():

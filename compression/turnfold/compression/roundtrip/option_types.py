@@ -14,7 +14,7 @@ Message = Mapping[str, Any]
 
 
 class CompressOptionsDict(TypedDict, total=False):
-    """The fields of `CompressOptions`; those that are left out have their defaults."""
+    """The fields of `CompressOptions`; omitted fields have their defaults."""
 
     preserve: Sequence[str] | frozenset[str] | set[str]
     recency_window: int
@@ -31,6 +31,6 @@ class CompressOptionsDict(TypedDict, total=False):
 
 
 class SummarizedOptionsDict(CompressOptionsDict, total=False):
-    """The same with a summarizer, so that the result is awaited."""
+    """The options with a summarizer, which makes the result awaitable."""
 
     summarizer: Required[Callable[[str], str | Awaitable[str]]]

@@ -20,7 +20,7 @@ import orjson
 
 from turnfold.compression.memo import digest
 
-#: The one key of ours in ``metadata``.
+#: The only key that compression writes to ``metadata``.
 KEY: Final = "turnfold"
 _DEEPEST: Final = 100
 
@@ -35,7 +35,7 @@ class Provenance:
         result_id: id of the compression that made it.
         version: version of the source, as counted by the caller.
         parents: summary ids of originals that were compressed before.
-        written: content hash of what was written, by which an edit is noticed; "" where none was noted.
+        written: content hash of the written text, to detect edits; "" if none was recorded.
     """
 
     ids: tuple[str, ...]
@@ -46,13 +46,13 @@ class Provenance:
     written: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        """As written to ``metadata``."""
+        """The value written to ``metadata``."""
         value = {"ids": list(self.ids), "summary_id": self.summary_id, "version": self.version, "result_id": self.result_id}
         value |= {"parent_ids": list(self.parents)} if self.parents else {}
         return value | ({"written": self.written} if self.written else {})
 
     def was_edited(self, message: Mapping[str, Any]) -> bool:
-        """Whether the content of the message that bears this is another than what was written."""
+        """Whether the content of the message differs from what was written."""
         return bool(self.written) and self.written != fingerprint(message.get("content"))
 
 
@@ -80,7 +80,7 @@ def can_carry(message: Mapping[str, Any]) -> bool:
 
 
 def with_provenance(message: Mapping[str, Any], provenance: Provenance) -> dict[str, Any]:
-    """A copy of a message with its provenance, in the place of one that it had; its content is noted there."""
+    """A copy of a message with its provenance, which replaces any earlier one and records the content's hash."""
     noted = replace(provenance, written=fingerprint(message.get("content")))
     return {**message, "metadata": {**message.get("metadata", {}), KEY: noted.to_json()}}
 
@@ -109,7 +109,7 @@ def fingerprint(message: object) -> str:
 
 
 def _json_of(message: object) -> str:
-    """``json.dumps`` of it; texts of ASCII, and objects of nothing else, as most messages are, are written faster."""
+    """``json.dumps`` of a message. ASCII texts, and objects of nothing else, are written faster; most messages are such."""
     if _is_ascii(message):
         return orjson.dumps(message).decode()
     if type(message) is dict and message and all(map(_is_ascii, chain(message, message.values()))):
@@ -119,12 +119,12 @@ def _json_of(message: object) -> str:
 
 
 def _is_ascii(text: object) -> bool:
-    """Whether both writers write it alike: a text of ASCII without the one sign that only one of them escapes."""
+    """Whether both writers produce the same text: an ASCII text without the character that only one of them escapes."""
     return type(text) is str and text.isascii() and "\x7f" not in text
 
 
 def _exact_print(message: object) -> str:
-    """A content hash that also distinguishes what JSON writes alike: tuples and lists, keys that are texts or not."""
+    """A content hash that also distinguishes what JSON writes alike: tuples and lists, and keys of different types."""
     told = fingerprint(message)
     try:
         return told if not told or _is_plain(message) else digest(told, repr(message)).hex()[:16]
@@ -133,12 +133,14 @@ def _exact_print(message: object) -> str:
 
 
 def _is_plain(message: object) -> bool:
-    """Whether JSON gives it back as it is; of texts in ASCII by their names, as most messages are, it is told without trying."""
+    """Whether JSON returns a message unchanged. For messages of ASCII texts by name, the usual ones, this is known without
+    trying.
+    """
     if type(message) is dict and all(type(text) is str and text.isascii() for text in chain(message, message.values())):
         return True
     try:
         return bool(orjson.loads(orjson.dumps(message)) == message)
-    except orjson.JSONEncodeError:  # a lone surrogate, a number of more than 64 bits, a key that is no text
+    except orjson.JSONEncodeError:  # a lone surrogate, an integer of more than 64 bits, or a key that is not a string
         return bool(json.loads(json.dumps(message)) == message)
 
 
@@ -190,13 +192,13 @@ class MessageKeys:
 
 def _name(message: Any, provenance: Provenance | None) -> str:
     if provenance:
-        return ""  # a summary's own id says what it stands for, not how it is told
+        return ""  # a summary's id identifies its content, whatever its wording
     name = message.get("id") if isinstance(message, dict) else None
     return name if isinstance(name, str) else ""
 
 
 def copy_json(value: Any, depth: int = 0) -> Any:
-    """A deep copy of a JSON value, down to a depth that no message has."""
+    """A deep copy of a JSON value, up to a depth that no real message has."""
     if depth > _DEEPEST:
         return value
     if type(value) is dict:

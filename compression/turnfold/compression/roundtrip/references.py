@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 
 from turnfold.compression.text.duplicates import SHORTEST, near_duplicates
 
-_BEGINNING: Final = 24  # characters of the kept text by which it is found
+_BEGINNING: Final = 24  # characters at the start of the kept text that identify it
 _LONGEST_NAME: Final = 60
 
 
@@ -42,9 +42,9 @@ class Repeats:
                 groups.setdefault(text, []).append(i)
         self._exact = exact
         self._groups = list(groups.values())
-        self._near: dict[int, tuple[int, float]] = {}  # number of a group -> that of the one it is like
+        self._near: dict[int, tuple[int, float]] = {}  # group number -> that of the group it resembles
         if threshold is not None:
-            # The latest first: what `near_duplicates` calls earlier is what is kept.
+            # Latest first: of two near duplicates, the earlier one in this order is kept.
             order = sorted(range(len(self._groups)), key=lambda g: -self._groups[g][-1])
             distinct = [texts[self._groups[g][-1]] or "" for g in order]
             found = [near for near in near_duplicates(distinct, threshold) if near]
@@ -71,7 +71,7 @@ def _kept_member(members: Sequence[int], border: int) -> int:
 
 
 def reference_text(reference: Reference, target: Mapping[str, Any], size: int) -> str:
-    """The replacement of a text of so many characters."""
+    """The replacement of a text with this many characters."""
     like = "same text" if reference.exact else f"nearly the same text ({int(100 * reference.similarity)}%)"
     name = target.get("id")
     call = target.get("tool_call_id")

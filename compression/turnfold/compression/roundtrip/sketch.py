@@ -30,13 +30,13 @@ from turnfold.compression.wire.chat import is_sealed
 from turnfold.compression.wire.conversation import Path
 
 _CALLS: Final = ("tool_calls", "function_call")
-#: A message with other keys has something to it that a summary could not stand for.
+#: A message with other keys has data that a summary could not represent.
 _PLAIN_KEYS: Final = frozenset({"id", "index", "role", "content", "name", "metadata", "timestamp", "created_at"})
 _PLAIN_PART: Final = frozenset({"type", "text"})
 _MERGED_ROLES: Final = frozenset({"user", "assistant"})
 _SPEAKING_ROLES: Final = frozenset({"user", "assistant", "system", "developer"})
 
-#: Why an old message is as it was where nothing else is to be said.
+#: Why an old message is unchanged, if there is no other reason.
 OLD: Final = "nothing shorter came out"
 
 
@@ -95,7 +95,7 @@ class Sketch:
         self._reader = Reader()
         self._reads: dict[tuple[int, Path], Read | OutputText] = {}
         self._kept: dict[int, WrittenMessage] = {}
-        self._told: dict[int, WrittenMessage] = {}  # the same, with what was last said of it
+        self._told: dict[int, WrittenMessage] = {}  # the same, with the latest reason for each
         self._ends: dict[tuple[int, int], tuple[int, int]] = {}
         self._tellings: dict[tuple[int, int, CondenseLevel], str] = {}
         self._written: dict[tuple[Slot, CondenseLevel], tuple[WrittenMessage, ...]] = {}
@@ -104,7 +104,7 @@ class Sketch:
         return Repeats(list(self._repeatable()), exact=self.options.dedup, threshold=threshold)
 
     def without_near_references(self) -> Sketch:
-        """The same conversation without references to nearly the same text; what was read and written serves both."""
+        """The same conversation without references to nearly the same text; both share what was read and written."""
         other = copy.copy(self)
         other._repeats = self._find_repeats(None)
         return other
@@ -158,7 +158,7 @@ class Sketch:
         return self._reads[key]
 
     def _read_ahead(self, indices: Iterable[int]) -> None:
-        """Read what people and models said in some messages: together, which takes less than one by one."""
+        """Read the prose of several messages together, which is faster than one by one."""
         texts: dict[tuple[int, Path], tuple[str, str]] = {}
         for i in indices:
             if i not in self._views and not self._why_fixed[i] and (role := self.messages[i]["role"]) in _SPEAKING_ROLES:
@@ -171,10 +171,10 @@ class Sketch:
                         self._reads[i, path] = OutputText(text)
         self._reads.update(zip(texts, self._reader.read(list(texts.values())), strict=True))
 
-    # --- what becomes of messages ---
+    # --- what is done to messages ---
 
     def newest_user(self, border: int) -> int | None:
-        """The place of the newest message of a user, if it is before the border and may be changed."""
+        """The index of a user's newest message, if it is before the border and may be changed."""
         whole = range(len(self.messages) - 1, -1, -1)
         roles = (message.get("role") if isinstance(message, dict) else None for message in reversed(self.messages))
         place = next((i for i, role in zip(whole, roles, strict=True) if role == "user"), None)
@@ -183,9 +183,9 @@ class Sketch:
     def slots(self, border: int, level: CondenseLevel, newest: int | None = None) -> Iterator[Slot]:
         """What to do with each message if those before the border are old; every message is in one slot, in order.
 
-        The message at `newest` stays as it is.
+        The message at `newest` stays unchanged.
         """
-        # At the tightest level a reference would cost more than what a long summary has of its message.
+        # At the tightest level, a reference would take more than a message's share of a long summary.
         references = self._repeats.before(border) if level is not LEVELS[-1] else {}
         mild = level is LEVELS[0]
         pinned = {one.target for one in references.values()} if mild else frozenset()
@@ -214,7 +214,7 @@ class Sketch:
             yield Slot(i, i + 1, "keep", self._why_fixed[i] or "inside the recency window")
 
     def _cut(self, start: int, end: int, level: CondenseLevel) -> Iterator[Slot]:
-        """Runs that begin and end with the same role, so that roles around them keep alternating."""
+        """Runs that begin and end with the same role, so that the roles around them still alternate."""
         at = start
         while at < end:
             last = self._last_of_run(at, end, level)
@@ -222,7 +222,7 @@ class Sketch:
             at = last + 1
 
     def _last_of_run(self, start: int, end: int, level: CondenseLevel) -> int:
-        """The last message of the run that begins at `start`; unless `end` cuts it short, it is the same for every border."""
+        """The last message of the run that begins at `start`; the same for every border, unless `end` cuts it short."""
         key = (start, LEVELS.index(level))
         if key in self._ends and self._ends[key][0] <= end:
             return self._ends[key][1]
@@ -235,7 +235,7 @@ class Sketch:
                 break
             if self.messages[i]["role"] == role:
                 last = i
-            elif role != "user":  # an assistant's words stand alone rather than as a quote of others in its own mouth
+            elif role != "user":  # an assistant's text stands alone, rather than being attributed quotes of others
                 stop = i
                 break
         if stop <= end:

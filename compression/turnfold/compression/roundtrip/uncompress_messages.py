@@ -14,17 +14,17 @@ from turnfold.compression.roundtrip.option_types import Message
 from turnfold.compression.roundtrip.provenance import copy_json, provenance_of
 from turnfold.compression.roundtrip.values import NOTHING, Compressed, Lookup, Results, Uncompressed, look_up
 
-#: How often originals may be compressed messages themselves.
+#: Maximum nesting of compressed originals.
 DEEPEST: Final = 10
-#: Look-ups and messages of one restoring: a store may be made so that every key stands for a hundred others.
+#: Maximum look-ups and messages of one call: a malicious store could expand each key to a hundred others.
 _MOST: Final = 1_000_000
 
 
 def uncompress(messages: Sequence[Message] | Compressed, store: Lookup | None = None, *, recursive: bool = False) -> Uncompressed:
     """Replace compressed messages by their originals.
 
-    A message whose content was edited after it was compressed stays as it is; the result lists the originals that it stood for,
-    and those of messages that are gone.
+    A message whose content was edited after it was compressed stays unchanged; the result lists its originals, and those of
+    deleted messages.
 
     Args:
         messages: compressed messages, or a whole result.
@@ -32,7 +32,7 @@ def uncompress(messages: Sequence[Message] | Compressed, store: Lookup | None = 
         recursive: if true, originals that were compressed before are restored too, up to ten levels.
 
     Raises:
-        InvalidInput: the messages are not a list, the store is none, or restoring them gives more than half a million.
+        InvalidInput: the messages are not a list, the store is invalid, or the result would exceed half a million messages.
     """
     if isinstance(messages, Compressed):
         store = messages.verbatim if store is None else store
@@ -54,7 +54,7 @@ def uncompress(messages: Sequence[Message] | Compressed, store: Lookup | None = 
 
 
 def _deleted(messages: Sequence[Any], store: Lookup) -> list[str]:
-    """Keys of a store that neither the messages nor the originals that these lead to name."""
+    """Keys of a store that are referenced neither by the messages nor by their originals."""
     if isinstance(store, Results):
         rest = {(name, key) for name, verbatim in store.verbatim.items() for key in verbatim}
     else:
@@ -84,7 +84,7 @@ class _Restorer:
         """Whether a message was restored, and its originals; the message itself if not all of them are available.
 
         Args:
-            above: summary ids that it was restored from; a repeated one would never end.
+            above: summary ids that it was restored from; a repeated one would cause endless recursion.
         """
         provenance = provenance_of(message) if len(above) < self._deepest else None
         if provenance is None or provenance.summary_id in above:

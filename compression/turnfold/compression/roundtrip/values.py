@@ -44,7 +44,7 @@ def _calls_of(message: Message) -> Iterator[str]:
 
 
 def characters(message: object) -> int:
-    """Characters of a message that a model reads: the texts of its content, names and arguments of its tool calls."""
+    """Characters of a message that a model reads: the texts of its content, and names and arguments of its tool calls."""
     if not isinstance(message, dict):
         return 0
     content = message.get("content")
@@ -58,7 +58,7 @@ def readable(message: Message) -> str:
 
 
 def default_token_counter(message: Message) -> int:
-    """Tokens of a message by its characters: one for every 3.5, rounded up."""
+    """Approximate tokens of a message: one for every 3.5 characters, rounded up."""
     return math.ceil(characters(message) / _CHARACTERS_PER_TOKEN)
 
 
@@ -66,7 +66,7 @@ def tokens_by(counter: TokenCounter, message: Message) -> int:
     """Tokens of a message by a caller's counter.
 
     Raises:
-        InvalidInput: the counter returned no number of tokens.
+        InvalidInput: the counter did not return a number of tokens.
     """
     tokens = counter(message)
     require(("token_counter", is_within(tokens, 0, sys.float_info.max), "must return a finite number from 0 for every message"))
@@ -240,8 +240,8 @@ class Uncompressed:
         missing_ids: keys that the store does not have; their messages are left unchanged.
         edited_ids: keys of the originals of messages whose content was edited after they were compressed; `messages` has the
             edited ones.
-        deleted_ids: keys of originals that no message stands for any longer; none where the store is a function, which cannot
-            list what it has.
+        deleted_ids: keys of originals whose compressed message was deleted; empty if the store is a function, which cannot list
+            its keys.
     """
 
     messages: list[Any]
@@ -267,15 +267,15 @@ class Results:
     verbatim: Mapping[str, Mapping[str, Any]]
 
 
-#: Originals by key: a mapping, a function that gives None for what it does not have, or several results.
+#: Originals by key: a mapping, a function that returns None for unknown keys, or several results.
 Lookup = Mapping[str, Any] | Callable[[str], Any] | Results
 
 
 def look_up(store: Lookup, key: str, result_id: str) -> Any:
-    """An original of a result; None if it is not there.
+    """An original of a result; None if the store does not have it.
 
     Raises:
-        InvalidInput: the store has something else than a message there.
+        InvalidInput: the store's value is not a message.
     """
     if isinstance(store, Results):
         found = store.verbatim.get(result_id, NOTHING).get(key)
@@ -285,5 +285,5 @@ def look_up(store: Lookup, key: str, result_id: str) -> Any:
     return found
 
 
-#: No originals at all.
+#: A store without originals.
 NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})

@@ -27,7 +27,7 @@ class Scorer(Protocol):
 
 
 def check_scorer(scorer: object) -> None:
-    """Check that an object can be asked for scores.
+    """Check that an object has the scorer protocol.
 
     Raises:
         InvalidInput: it is a class, has no ``name`` that is a text, or no ``score`` that can be called.
@@ -41,7 +41,7 @@ def check_scorer(scorer: object) -> None:
 
 
 def scores_of(scorer: Scorer, sentences: Sequence[str], query: str | None) -> list[float]:
-    """What a scorer says of sentences.
+    """A scorer's scores for sentences.
 
     Raises:
         InvalidInput: it does not return one finite number for each sentence.

@@ -25,7 +25,7 @@ _NOWHERE: Final = np.zeros(0, np.int64)
 _LOW: Final = np.uint32(0xFFFF)
 _SHORT: Final = np.uint32(16)
 _FAN: Final = 8
-_SMALL: Final = 2**15  # pairs: every question searches each part, and so few are merged as fast as they are searched a few times
+_SMALL: Final = 2**15  # pairs: every question searches each part, and merging small parts takes no longer than searching them
 _SHORT_RUN: Final = 200  # pairs of a term
 
 
@@ -78,11 +78,11 @@ class Hits:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Groups of equivalent terms as every field is asked for them; a term belongs to the first group that has it.
+    """Groups of equivalent terms, prepared for searching fields. A term belongs to the first group that contains it.
 
     Attributes:
-        groups: their number.
-        terms: of all groups, group after group, each once.
+        groups: number of groups.
+        terms: the distinct terms of all groups, group after group.
         group: the number of each term's group.
     """
 
@@ -97,7 +97,7 @@ class Wanted:
 
 
 def wanted_terms(groups: Sequence[Sequence[int]]) -> Wanted:
-    """The groups as fields are asked for them."""
+    """Groups prepared for searching fields."""
     group_of = {term: g for g in range(len(groups) - 1, -1, -1) for term in groups[g]}
     ordered = sorted(group_of, key=group_of.__getitem__)
     numbers = [group_of[term] for term in ordered]
@@ -106,13 +106,13 @@ def wanted_terms(groups: Sequence[Sequence[int]]) -> Wanted:
 
 @dataclass(frozen=True)
 class Postings:
-    """Which passages contain which terms, some passages' worth: sorted by term, then by passage, each pair once.
+    """Which passages contain which terms: pairs sorted by term, then by passage, without duplicates.
 
     Attributes:
-        terms: each once, one at least: a search in them stays near, where one in the terms of all pairs would not.
-        starts: where the pairs of each begin; last, where all end.
-        passages: of the pairs, in as few bytes as hold their numbers.
-        counts: how often the passage contains the term, likewise.
+        terms: the distinct terms, at least one. Searching these has better locality than searching the terms of all pairs.
+        starts: the start of each term's pairs, and the end of all.
+        passages: the passage of each pair, in the smallest integer type that fits.
+        counts: how often the passage contains the term, in the smallest type that fits.
     """
 
     terms: Hashes
@@ -121,16 +121,16 @@ class Postings:
     counts: npt.NDArray[Any]
 
     def find(self, wanted: Hashes) -> tuple[Ints, Ints]:
-        """Where the pairs of each wanted term begin and end."""
+        """The start and end of each wanted term's pairs."""
         at = np.minimum(self.terms.searchsorted(wanted), len(self.terms) - 1)
         return self.starts[at], self.starts[at + (self.terms[at] == wanted)]
 
     def entries(self, wanted: Hashes) -> tuple[Ints, npt.NDArray[Any], npt.NDArray[Any]]:
-        """How many pairs each wanted term has; their passages, term after term, and the counts."""
+        """For each wanted term, its number of pairs; and the passages and counts of all pairs, term after term."""
         begins, ends = self.find(wanted)
         sizes = ends - begins
         total = int(sizes.sum())
-        if total < _SHORT_RUN * len(sizes):  # slices of so few take longer than places of pairs
+        if total < _SHORT_RUN * len(sizes):  # for short runs, slicing takes longer than indexing
             places = np.repeat(begins - (np.cumsum(sizes) - sizes), sizes) + np.arange(total)
             return sizes, self.passages.take(places), self.counts.take(places)
         runs = [slice(begin, end) for begin, end in zip(begins.tolist(), ends.tolist(), strict=True)]
@@ -138,7 +138,7 @@ class Postings:
 
     @property
     def nbytes(self) -> int:
-        """Bytes that it takes."""
+        """Size in bytes."""
         return self.terms.nbytes + self.starts.nbytes + self.passages.nbytes + self.counts.nbytes
 
 
@@ -156,7 +156,7 @@ class Field:
 
     @cached_property
     def ends(self) -> Ints:
-        """Where the terms of each passage end."""
+        """The end of each passage's terms."""
         return np.cumsum(self.lengths)
 
     def of(self, passage: int) -> Hashes:
@@ -170,7 +170,7 @@ class Field:
         return Field(self.terms[first : int(self.ends[stop - 1]) if stop else 0], self.lengths[start:stop])
 
     def of_passages(self, numbers: Sequence[int] | Ints) -> Field:
-        """The passages with these numbers, in this order; one may come more than once."""
+        """The passages with these numbers, in this order; repetitions are allowed."""
         chosen = np.array(numbers, np.int64)
         lengths = self.lengths[chosen]
         ends = np.cumsum(lengths)
@@ -179,7 +179,7 @@ class Field:
 
 
 def fields_joined(fields: Sequence[Field]) -> Field:
-    """One field of all passages."""
+    """All passages of several fields as one field."""
     some = [one for one in fields if len(one.lengths)]
     if len(some) == 1:
         return some[0]
@@ -188,11 +188,12 @@ def fields_joined(fields: Sequence[Field]) -> Field:
 
 @dataclass(frozen=True)
 class FieldIndex:
-    """Passages by the terms of a field. The terms themselves are not kept: of character grams they take more than the text.
+    """Passages by the terms of a field. The terms themselves are not stored: those of character grams take more memory than the
+    text.
 
     Attributes:
         lengths: number of terms of each passage.
-        postings: of all passages, in parts that shrink by `_FAN` at least; a small one has none behind it.
+        postings: of all passages, in parts that shrink by a factor of `_FAN` at least; only the last part is small.
     """
 
     lengths: Ints
@@ -201,28 +202,28 @@ class FieldIndex:
 
     @classmethod
     def of(cls, field: Field) -> FieldIndex:
-        """That of some passages."""
+        """The index of some passages."""
         return cls(field.lengths, _sorted(field, 0))
 
     @cached_property
     def mean_length(self) -> float:
-        """Terms of a passage that has any, on average."""
+        """Mean number of terms of the passages that have any."""
         return mean_length(self.lengths)
 
     @property
     def nbytes(self) -> int:
-        """Bytes that it takes."""
+        """Size in bytes."""
         return self.lengths.nbytes + sum(part.nbytes for part in self.postings)
 
     def continued(self, field: Field) -> FieldIndex:
-        """This index with more passages behind its own; only theirs are sorted."""
+        """This index extended by more passages; only these are sorted."""
         parts = [*self.postings, *_sorted(field, len(self.lengths))]
         while len(parts) > 1 and len(parts[-2].passages) < max(_SMALL, len(parts[-1].passages) * _FAN):
             parts[-2:] = [_merge(*parts[-2:])]
         return FieldIndex(np.concatenate([self.lengths, field.lengths]), tuple(parts))
 
     def norms(self, k1: float, b: float) -> Floats:
-        """Of every passage, what a frequency is measured by (see ``norms``)."""
+        """For every passage, the length norm (see ``norms``)."""
         if (k1, b) not in self._norms:
             self._norms[k1, b] = norms(self.lengths, self.mean_length, k1, b)
         return self._norms[k1, b]
@@ -236,7 +237,7 @@ class FieldIndex:
         return total
 
     def scores(self, terms: Hashes, k1: float, b: float) -> Floats:
-        """BM25 of every passage for distinct terms that weigh what their rarity says: `scores` of what `find` finds of them."""
+        """BM25 of every passage for distinct terms, weighted by rarity. Same result as `scores` of what `find` returns."""
         if not (len(terms) and self.postings):
             return np.zeros(len(self.lengths))
         found = [part.entries(terms) for part in self.postings]
@@ -244,29 +245,29 @@ class FieldIndex:
         passage = np.concatenate([passages for _, passages, _ in found], dtype=np.int64)
         frequency = np.concatenate([counts for _, _, counts in found], dtype=np.float64)
         weighed = np.repeat(np.tile(weights, len(found)), np.concatenate([sizes for sizes, _, _ in found]))
-        # A passage is in one part, so its terms are added in their order.
+        # Each passage is in one part, so its terms are added in order.
         return _sums(passage, frequency, weighed, self.norms(k1, b), k1)
 
     def find(self, wanted: Wanted) -> Hits:
-        """Where each group of terms occurs."""
+        """The occurrences of each group of terms."""
         if not (self.postings and len(wanted.terms)):
             return Hits(wanted.groups, len(self.lengths), _NOWHERE, _NOWHERE, np.zeros(0))
         sizes, passage, frequency = _entries(self.postings, wanted.terms)
         term = np.repeat(wanted.group, sizes)
-        if wanted.has_equivalents:  # several terms of a group may stand in one passage
+        if wanted.has_equivalents:  # a passage may contain several terms of a group
             return _combined(wanted.groups, len(self.lengths), term, passage, frequency)
         return Hits(wanted.groups, len(self.lengths), term, passage, frequency)
 
 
 def _entries(parts: Sequence[Postings], wanted: Hashes) -> tuple[Ints, Ints, Floats]:
-    """How many pairs each wanted term has; their passages, term after term, and the counts.
+    """For each wanted term, its number of pairs; and the passages and counts of all pairs, term after term.
 
-    Each part has passages of its own, those of the parts before it come first.
+    Parts have distinct passages; those of earlier parts come first.
     """
     places = [part.find(wanted) for part in parts]
     sizes: Ints = sum((ends - begins for begins, ends in places[1:]), places[0][1] - places[0][0])
     of_parts = [zip(repeat(part), begins.tolist(), ends.tolist()) for part, (begins, ends) in zip(parts, places, strict=True)]
-    # A slice for each takes less than places of pairs.
+    # Slicing is faster than indexing here.
     runs = [run for of_term in zip(*of_parts, strict=True) for run in of_term if run[1] < run[2]]
     if not runs:
         return sizes, _NOWHERE, np.zeros(0)
@@ -276,12 +277,12 @@ def _entries(parts: Sequence[Postings], wanted: Hashes) -> tuple[Ints, Ints, Flo
 
 
 def _begins(values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
-    """Where a run of equal values begins."""
+    """The starts of runs of equal values."""
     return np.concatenate([[True], values[1:] != values[:-1]])
 
 
 def distinct(values: Ints) -> Ints:
-    """Each of some numbers once, in order; a sort takes less than `numpy.unique`, which makes a table of them first."""
+    """The distinct numbers in order. A sort is faster than `numpy.unique`, which builds a table first."""
     ordered = np.sort(values)
     is_new = np.ones(len(ordered), np.bool_)
     np.not_equal(ordered[1:], ordered[:-1], out=is_new[1:])
@@ -290,21 +291,21 @@ def distinct(values: Ints) -> Ints:
 
 
 def _combined(terms: int, passages: int, term: Ints, passage: Ints, frequency: Floats) -> Hits:
-    """Hits of entries in any order, those of one term and passage made one."""
+    """Hits from entries in any order; entries of the same term and passage are combined."""
     cells, inverse = np.unique(term * passages + passage, return_inverse=True)
     total = np.bincount(inverse, frequency, len(cells)).astype(np.float64)
     return Hits(terms, passages, cells // max(1, passages), cells % max(1, passages), total)
 
 
 def _sorted(field: Field, first: int) -> tuple[Postings, ...]:
-    """The postings of passages, none where they have no terms.
+    """The postings of passages; empty if they have no terms.
 
     Args:
         first: number of the first of the passages.
     """
     if not len(field.terms):
         return ()
-    # Half by half, which takes a third of the time; in a stable order the passages of a term stay in theirs.
+    # Sorting by halves takes a third of the time; stable, so that the passages of a term stay in order.
     order = np.argsort((field.terms & _LOW).astype(np.uint16), kind="stable")
     order = order.take(np.argsort((field.terms >> _SHORT).astype(np.uint16).take(order), kind="stable"))
     passages = np.repeat(np.arange(first, first + len(field.lengths), dtype=np.int32), field.lengths).take(order)
@@ -317,12 +318,12 @@ def _sorted(field: Field, first: int) -> tuple[Postings, ...]:
 
 
 def _narrow(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """The same numbers in as few bytes as hold the largest."""
+    """The same numbers in the smallest integer type that fits."""
     return values.astype(np.min_scalar_type(values.max()))
 
 
 def _merge(one: Postings, other: Postings) -> Postings:
-    """The postings of passages, and of others behind these, together."""
+    """The postings of passages and of later passages, merged."""
     terms = np.union1d(one.terms, other.terms)
     starts = [np.append(side.starts[side.terms.searchsorted(terms)], side.starts[-1]) for side in (one, other)]
     at = np.repeat(one.starts[one.terms.searchsorted(other.terms, side="right")], np.diff(other.starts))
@@ -337,18 +338,18 @@ def idf(hits: Hits) -> Floats:
 
 
 def rarity(having: Ints, passages: int) -> Floats:
-    """The same by the number of passages that contain each term."""
+    """Like `idf`, given the number of passages that contain each term."""
     weights: Floats = np.log1p((passages - having + 0.5) / (having + 0.5))
     return weights
 
 
 def mean_length(lengths: Ints) -> float:
-    """The mean of those that are not 0."""
+    """The mean of the lengths that are not 0."""
     return max(1.0, float(lengths[lengths > 0].mean())) if (lengths > 0).any() else 1.0
 
 
 def norms(lengths: Ints, mean: float, k1: float, b: float) -> Floats:
-    """What a frequency is measured by: in longer passages it counts less.
+    """BM25's length norm of each passage: a term's frequency counts less in longer passages.
 
     Args:
         mean: of `lengths` (see ``mean_length``).
@@ -360,13 +361,13 @@ def scores(hits: Hits, weights: Floats, by: Floats, k1: float) -> Floats:
     """BM25 of every passage for terms with these weights.
 
     Args:
-        by: of every passage (see ``norms``).
+        by: the norm of every passage (see ``norms``).
     """
     return _sums(hits.passage, hits.frequency, weights.take(hits.term), by, k1)
 
 
 def _sums(passage: Ints, frequency: Floats, weights: Floats, by: Floats, k1: float) -> Floats:
-    """The same for entries side by side. There may be tens of thousands, so each step overwrites what the one before it made."""
+    """BM25 sums of parallel entries. There may be tens of thousands, so each step overwrites the arrays of the previous one."""
     norm: Floats = by.take(passage)
     norm += frequency
     counts = frequency * (k1 + 1)
@@ -377,6 +378,6 @@ def _sums(passage: Ints, frequency: Floats, weights: Floats, by: Floats, k1: flo
 
 
 def presence(hits: Hits, weights: Floats) -> Floats:
-    """For every passage the total weight of its distinct terms."""
+    """For every passage, the total weight of its distinct terms."""
     total: Floats = np.bincount(hits.passage, weights.take(hits.term), hits.passages).astype(np.float64, copy=False)
     return total

@@ -24,7 +24,7 @@ class GivenScores:
         self._fallback = fallback
 
     def score(self, sentences: Sequence[str], query: str | None = None) -> list[float]:
-        """As of the protocol."""
+        """Scores as in the protocol."""
         if all(sentence in self._scores for sentence in sentences):
             return [self._scores[sentence] for sentence in sentences]
         others = self._fallback.score(sentences, query)

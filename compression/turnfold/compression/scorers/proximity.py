@@ -14,18 +14,18 @@ import numpy as np
 
 from turnfold.compression.scorers.bm25 import Field, Floats, Hits, Ints, Wanted, distinct, rarity
 
-_FARTHEST: Final = 2  # terms from one to the other
-_ELSE: Final = -2  # no group: next to none
+_FARTHEST: Final = 2  # greatest distance, in terms
+_ELSE: Final = -2  # no group, and not adjacent to any
 _NO_NUMBERS: Final = np.zeros(0, np.int64)
 
 
 def proximity(said: Field, wanted: Wanted, hits: Hits, weights: Floats) -> Floats:
-    """For every passage the total weight of the neighbouring groups of which terms stand side by side in it, in any order.
+    """For every passage, the total weight of consecutive groups whose terms are adjacent in it, in any order.
 
     Args:
         said: the terms of the passages.
         hits: where the groups occur in them.
-        weights: of the groups; a pair weighs what the lesser one does.
+        weights: the weight of each group; a pair has the lesser weight of its two.
     """
     passages, pairs = _pairs(said, wanted, _with_neighbours(hits))
     having = np.bincount(pairs, minlength=max(1, wanted.groups - 1))
@@ -35,13 +35,13 @@ def proximity(said: Field, wanted: Wanted, hits: Hits, weights: Floats) -> Float
 
 
 def _with_neighbours(hits: Hits) -> Ints:
-    """The passages with two groups that are neighbours, in order."""
+    """The passages with two consecutive groups, in order."""
     cells = np.sort(hits.passage * (hits.terms + 1) + hits.term)
     return distinct(cells[1:][np.diff(cells) == 1] // (hits.terms + 1))
 
 
 def _pairs(said: Field, wanted: Wanted, candidates: Ints) -> tuple[Ints, Ints]:
-    """Passages and the pairs of groups that stand side by side in them, each once: a pair is the number of its first group."""
+    """Passages with the distinct pairs of groups that are adjacent in them; a pair is the number of its first group."""
     if not len(candidates):
         return _NO_NUMBERS, _NO_NUMBERS
     read = said.of_passages(candidates)
@@ -56,7 +56,7 @@ def _pairs(said: Field, wanted: Wanted, candidates: Ints) -> tuple[Ints, Ints]:
 
 
 def _beside(group: Ints, owner: Ints, distance: int, groups: int) -> Ints:
-    """Passages and pairs, as one number, of which both stand at a distance."""
+    """Passages and pairs at a given distance, each encoded as one number."""
     one, other = group[:-distance], group[distance:]
     is_pair = (np.abs(one - other) == 1) & (np.minimum(one, other) >= 0) & (owner[:-distance] == owner[distance:])
     cells: Ints = owner[:-distance][is_pair] * groups + np.minimum(one, other)[is_pair]

@@ -33,11 +33,11 @@ Reply = ModelReply | None
 
 @dataclass(frozen=True, slots=True)
 class SummaryResult:
-    """What came of asking.
+    """The result of asking a model for a summary.
 
     Attributes:
-        text: the summary; "" where none may be used.
-        fault: why not, as in ``checks``; "no-reply" where no reply came; "" where one may be used.
+        text: the summary; "" if none can be used.
+        fault: why none can be used, as in ``checks``; "no-reply" if there was no reply; otherwise "".
     """
 
     text: str
@@ -47,7 +47,7 @@ class SummaryResult:
 def write_anchored(
     sources: Sequence[Source], tokens: int, count: Count, kind: str = "summary"
 ) -> Generator[ModelCall, Reply, SummaryResult]:
-    """A summary of messages in the structure, of at most `tokens` tokens, from one call."""
+    """A summary of messages under the standard headings, of at most `tokens` tokens, from one call."""
     reply = yield anchored_call(kind, transcript(sources), tokens)
     if fault := _no_reply(reply):
         return SummaryResult("", fault)
@@ -59,14 +59,14 @@ def write_anchored(
 
 @dataclass(frozen=True, slots=True)
 class ProseWish:
-    """How a summary in prose is asked for.
+    """How to ask for a summary in prose.
 
     Attributes:
         tokens: maximum length of the reply.
-        terms: to keep word for word.
+        terms: terms to keep word for word.
         before: the caller's own instructions, placed before ours.
-        sentences: at most so many; None: that is left open.
-        terse: whether terse bullets of half the length are asked for at once.
+        sentences: maximum number of sentences; None: no limit.
+        terse: whether to ask for terse bullets of half the length immediately.
     """
 
     tokens: int = 300
@@ -77,7 +77,7 @@ class ProseWish:
 
 
 def write_prose(text: str, wish: ProseWish, count: Count, kind: str) -> Generator[ModelCall, Reply, SummaryResult]:
-    """A summary of a text in prose: normal, then terse bullets of half the length, then none."""
+    """A summary of a text in prose. If normal prose fails, terse bullets of half the length are tried."""
     result = SummaryResult("", "no-reply")
     mode = "normal" if wish.sentences is None else "layer"
     for name, tokens in ((mode, wish.tokens), ("aggressive", max(1, wish.tokens // 2)))[int(wish.terse) :]:
@@ -100,13 +100,13 @@ def _no_reply(reply: Reply) -> str:
 
 
 def _with_slack(tokens: int) -> int:
-    """Models count roughly, and each in its own vocabulary."""
+    """A limit with slack, since models count roughly and in their own vocabulary."""
     return tokens + max(8, tokens // 4)
 
 
 # ---------------------------------------------------------------- scores
 
-_BATCH: Final = 40  # sentences of one call
+_BATCH: Final = 40  # sentences in one call
 _BATCH_CHARACTERS: Final = 12_000
 _PER_SCORE: Final = 8  # tokens of a score in the reply
 _SCORES: Final = """You rate how important each numbered sentence of a text is for somebody who must understand the whole text \
@@ -116,7 +116,7 @@ _OBJECT: Final = re.compile(r"\{[^{}]*\}", re.DOTALL)
 
 
 def score_sentences(pieces: Sequence[str], query: str | None = None) -> Generator[ModelCall, Reply, tuple[float | None, ...]]:
-    """A score from 0 to 1 for each sentence, None where the model gave none that is one; one call for a batch of sentences."""
+    """A score from 0 to 1 for each sentence; None if the model gave no valid one. Makes one call for each batch of sentences."""
     scores: list[float | None] = []
     for batch in _batches(pieces):
         numbered = "\n".join(f"{n}. {' '.join(piece.split())}" for n, piece in enumerate(batch, 1))

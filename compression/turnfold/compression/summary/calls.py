@@ -11,12 +11,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class ModelCall:
-    """One system text, one user text, a short answer.
+    """A call to a model: one system text, one user text, and a short answer.
 
     Attributes:
-        kind: what it is for, for the books: "summary", "recovery", "layer", "messages", "scorer", "state".
+        kind: its purpose, for the receipts: "summary", "recovery", "layer", "messages", "scorer", "state".
         system: our own instructions.
-        user: the text that is worked on; it is data.
+        user: the text to work on; it is data.
         max_tokens: maximum useful length of the reply.
     """
 
@@ -29,10 +29,10 @@ class ModelCall:
 
 @dataclass(frozen=True, slots=True)
 class ModelReply:
-    """What a model wrote.
+    """A model's reply.
 
     Attributes:
-        complete: whether it came to its end; False where it was cut at its limit.
+        complete: whether it is complete; False if it was cut off at its limit.
     """
 
     text: str

@@ -30,11 +30,11 @@ from turnfold.compression.text.passages import sentences
 from turnfold.compression.text.quotes import Source
 from turnfold.compression.tokens import Count
 
-#: Headings whose lines must be the user's.
+#: Headings whose lines must come from the user.
 _OF_USERS: Final = frozenset({"task", "constraints"})
-_OFF_TOPIC: Final = 0.4  # of what a line is about that its source must speak of
-_OWN_WORDS: Final = 0.5  # the same of the users' messages for a line that is theirs
-#: What only somebody says who wants another reader to obey.
+_OFF_TOPIC: Final = 0.4  # share of a line's subject that its source must mention
+_OWN_WORDS: Final = 0.5  # the same for the user's messages, for lines that must come from the user
+#: Phrases used only to make another reader obey.
 _TURNS_ON: Final = ("ignore previous", "ignore all", "ignore the above", "disregard", "system prompt", "new instructions")
 
 
@@ -50,16 +50,16 @@ _FAULTS: Final[tuple[tuple[str, Callable[[str, Grounds], bool]], ...]] = (
 
 
 def statement_fault(said: str, source: Grounds) -> str:
-    """What is wrong with one statement; "" for nothing."""
+    """The fault of one statement; "" if there is none."""
     return next((slug for slug, fails in _FAULTS if fails(said, source)), "")
 
 
 def size_fault(text: str, source: str, most: int, count: Count, keep: Sequence[str]) -> str:
-    """What is wrong with a summary as a whole; "" for nothing.
+    """The fault of a summary as a whole; "" if there is none.
 
     Args:
-        most: tokens that it may take.
-        keep: texts that it must have where the source has them, word for word.
+        most: maximum number of tokens.
+        keep: texts that it must contain word for word if the source does.
     """
     if not text.strip():
         return "empty"
@@ -70,7 +70,7 @@ def size_fault(text: str, source: str, most: int, count: Count, keep: Sequence[s
 
 
 def prose_fault(reply: str, source: str, most: int, count: Count, keep: Sequence[str] = ()) -> str:
-    """What is wrong with a summary in prose of a text; "" for nothing."""
+    """The fault of a summary of a text in prose; "" if there is none."""
     text = plain_reply(reply)
     grounds = Grounds([source])
     if fault := size_fault(text, source, most, count, keep):
@@ -87,7 +87,7 @@ def _statement_of_text(said: str, grounds: Grounds) -> str:
 
 
 def _without_opening_capital(sentence: str, source: Grounds) -> str:
-    """A sentence of prose; a capital that only opens it makes no name of its word, unless a name of two words follows."""
+    """A sentence of prose without its opening capital, which does not make the word a name unless a name of two words follows."""
     words = sentence.split(maxsplit=2)
     opens = words and words[0].istitle() and not (len(words) > 1 and words[1][:1].isupper())
     return sentence[0].lower() + sentence[1:] if opens and source.share_of(sentence) >= _SAME_TOPIC else sentence
@@ -97,7 +97,7 @@ _SAME_TOPIC: Final = 0.6
 
 
 def anchored_fault(reply: str, sources: Sequence[Source], most: int, count: Count) -> str:
-    """What is wrong with a summary of messages in the structure; "" for nothing."""
+    """The fault of a summary of messages under the standard headings; "" if there is none."""
     if not reply.strip():
         return "empty"
     lines = read_lines(reply)
@@ -121,6 +121,6 @@ def _line_fault(line: SummaryLine, everyone: Grounds, users: Grounds) -> str:
 
 
 def _orders(said: str) -> bool:
-    """Whether a statement tells its reader what to do."""
+    """Whether a statement gives its reader orders."""
     low = said.lower()
     return is_standing_order(said) or any(phrase in low for phrase in _TURNS_ON)

@@ -34,9 +34,9 @@ _QUOTED: Final = re.compile(
 _KATAKANA: Final = re.compile(r"[ァ-ヶー]{3,}")
 _SPACE: Final = re.compile(r"\s+")
 _EDGES: Final = ".,;:!?()[]{}\"'`“”«»„"
-_SAME: Final = 0.6  # of a statement's words that a source sentence must have to be what it speaks of
+_SAME: Final = 0.6  # share of a statement's words that a source sentence must have to be about the same thing
 _STEM: Final = 5
-#: Numbers that are written as words in the source and as figures in the summary.
+#: Numbers written as words in the source and as figures in the summary.
 _COUNTING: Final = (
     *("zero", "one", "two", "three", "four", "five", "six"),
     *("seven", "eight", "nine", "ten", "eleven", "twelve"),
@@ -62,7 +62,7 @@ def _every_number(text: str) -> set[str]:
 
 
 def _content(text: str) -> frozenset[str]:
-    """What a sentence is about: the beginnings of its words, without those of grammar, negation and doubt."""
+    """The subject of a sentence: the beginnings of its words, without function words, negation and doubt."""
     small = _TABLE["negates"] | _TABLE["doubts"]
     return frozenset(word if word.isdigit() else word[:_STEM] for word in terms(text) if word not in small)
 
@@ -80,7 +80,7 @@ def _words_of(low: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _SourceSentence:
-    """What it is about, alone and together with the sentence before it; its numbers; whether it negates, or leaves open."""
+    """A source sentence's subject, alone and with that of the sentence before; its numbers; whether it negates or hedges."""
 
     about: frozenset[str]
     context: frozenset[str]
@@ -90,10 +90,10 @@ class _SourceSentence:
 
 
 class Grounds:
-    """A source, ready to be asked whether it holds what a summary says.
+    """A source, prepared for checking the statements of a summary.
 
     Args:
-        texts: the source's texts, whole.
+        texts: the source's complete texts.
     """
 
     def __init__(self, texts: Iterable[str]) -> None:
@@ -113,7 +113,7 @@ class Grounds:
 
     @cached_property
     def about(self) -> frozenset[str]:
-        """What it is about."""
+        """The subject of the whole source."""
         return _content(self.text)
 
     @cached_property
@@ -126,11 +126,11 @@ class Grounds:
         )
 
     def has(self, text: str) -> bool:
-        """Whether it has a text word for word, however spaced."""
+        """Whether the source contains a text word for word, ignoring white space."""
         return _folded(text) in self._low
 
     def foreign_figure(self, said: str) -> str | None:
-        """A number, a percentage or a sum of money that it lacks, or has only where it speaks of something else."""
+        """A number, percentage or sum of money that the source lacks, or has only in statements about something else."""
         about = frozenset(term for term in _content(said) if not term[0].isdigit())
         for number in sorted(_numbers(said)):
             places = [one for one in self._sentences if number in one.numbers]
@@ -143,7 +143,7 @@ class Grounds:
         return share or next((sign for sign in signs if sign not in self.text), None)
 
     def foreign_identifier(self, said: str) -> str | None:
-        """A path, URL, identifier, version or call that it lacks."""
+        """A path, URL, identifier, version or call that the source lacks."""
         found = (token for token in figures(said) if " " not in token and not token.strip(_EDGES + "$€£%+-~").isdigit())
         for token in found:
             bare = token.strip(_EDGES)
@@ -152,43 +152,43 @@ class Grounds:
         return None
 
     def foreign_name(self, said: str) -> str | None:
-        """A word with a capital, or a name in a script without any, that it lacks."""
+        """A capitalized word, or a name in a script without capitals, that the source lacks."""
         words: list[str] = _WORD.findall(said)
         lacking = [w for w in words if w[0].isupper() and w.casefold() not in _ROLES and not self._knows(w)]
         names: list[str] = [*(said[start:end] for start, end, _ in dense_names(said)), *_KATAKANA.findall(said)]
         return next(iter([*lacking, *(name for name in names if not self.has(name))]), None)
 
     def _knows(self, word: str) -> bool:
-        """Whether it has the word, in this form or one with another ending."""
+        """Whether the source has the word, in this form or with another ending."""
         low = word.casefold().replace("’", "'").split("'")[0]
         return low in self._words or low in self._beginnings or not self._words.isdisjoint(_beginnings(low))
 
     def foreign_quote(self, said: str) -> str | None:
-        """A text in quotation marks that it lacks."""
+        """A text in quotation marks that the source lacks."""
         quoted = ("".join(groups) for groups in _QUOTED.findall(said))
         return next((quote for quote in quoted if not self.has(quote.strip(" .,;:!?"))), None)
 
     def share_of(self, said: str) -> float:
-        """How much of what a statement is about it speaks of, 0 to 1; 1 for one about nothing."""
+        """The share of a statement's subject that the source mentions, 0 to 1; 1 for a statement without a subject."""
         about = _content(said)
         return len(about & self.about) / len(about) if about else 1.0
 
     def contradicts(self, said: str) -> bool:
-        """Whether what it says of the same things is negated where the statement is not, or the other way round."""
+        """Whether the source negates what the statement affirms, or the other way round."""
         negated = _has(said, "negates")
         return bool(near := self._near(said)) and all(one.negated != negated for one in near)
 
     def doubts(self, said: str) -> bool:
-        """Whether it leaves open, or ties to a condition, what the statement says for sure."""
+        """Whether the source leaves open, or makes conditional, what the statement asserts."""
         near = self._near(said)
         return bool(near) and not _has(said, "doubts") and all(one.doubtful for one in near)
 
     def speaks_of(self, said: str) -> bool:
-        """Whether one sentence of it speaks of the same things."""
+        """Whether a single sentence of the source is about the same thing."""
         return bool(self._near(said))
 
     def _near(self, said: str) -> Sequence[_SourceSentence]:
-        """The sentences that say most of what the statement says."""
+        """The sentences closest to the statement."""
         about = _content(said)
         if len(about) < 2:
             return ()
@@ -198,5 +198,5 @@ class Grounds:
 
 
 def _beginnings(word: str) -> Iterator[str]:
-    """A word without an ending of up to four letters."""
+    """A word without endings of up to four letters."""
     yield from (word[:-cut] for cut in range(1, 5) if len(word) - cut >= _STEM - 1)

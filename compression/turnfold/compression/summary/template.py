@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 from turnfold.compression.summary.calls import ModelCall
 from turnfold.compression.text.quotes import Source
 
-#: The headings in order, with what belongs under each.
+#: The headings in order, each with a description of its lines.
 HEADINGS: Final[Mapping[str, str]] = {
     "task": "what the user wants, in one line",
     "decisions": "each decision, who made it (user, assistant, or a name from the text), and why",
@@ -38,7 +38,7 @@ The headings stay in English; write the lines in the language of the transcript.
 begins with a name. {exact} {data}
 At most {tokens} tokens in all."""
 _PROSE: Final = """{form} {exact} Write in the language of the text, and give the summary alone. {data}{terms}"""
-#: How prose is asked for, by mode.
+#: The instructions for prose, by mode.
 FORMS: Final[Mapping[str, str]] = {
     "normal": "Write a concise summary of the text in plain prose, of at most {tokens} tokens.",
     "aggressive": "Summarise the text in terse bullet points, fragments and not sentences, of at most {tokens} tokens in all.",
@@ -62,21 +62,21 @@ class SummaryLine(NamedTuple):
 
 
 def plain_reply(text: str) -> str:
-    """A reply without what models put around it: their thinking, a code fence."""
+    """A reply without the parts that models add around it: their thinking, a code fence."""
     text = _THOUGHT.sub("", text)
     fenced = _FENCE.match(text)
     return (fenced[1] if fenced else text).strip()
 
 
 def read_lines(text: str) -> list[SummaryLine] | None:
-    """The lines of a reply by heading; None where it is not of the structure."""
+    """The lines of a reply by heading; None if it does not have that structure."""
     found: list[SummaryLine] = []
     heading = ""
     for line in plain_reply(text).splitlines():
         opened = _LINE.match(line)
         named = opened["name"].lower() if opened else ""
         if opened and named in HEADINGS and not _BULLET.match(line):
-            heading, line = named, opened["rest"]  # noqa: PLW2901 - what stands behind the heading is its first line
+            heading, line = named, opened["rest"]  # noqa: PLW2901 - the text after the heading is its first line
         said = _BULLET.sub("", line).strip()
         if said.lower() in _NOTHING:
             continue
@@ -87,7 +87,7 @@ def read_lines(text: str) -> list[SummaryLine] | None:
 
 
 def write_lines(lines: Iterable[SummaryLine]) -> str:
-    """Lines by heading, one line of text for each heading: the form in which a summary is sent."""
+    """Lines by heading, with one line of text for each heading: the form in which a summary is sent."""
     by_heading: dict[str, list[str]] = {}
     for line in lines:
         by_heading.setdefault(line.heading, []).append(line.text.rstrip(" ;"))
@@ -95,7 +95,7 @@ def write_lines(lines: Iterable[SummaryLine]) -> str:
 
 
 def transcript(sources: Sequence[Source]) -> str:
-    """Messages as a text to summarise: each opens with its role, a tool's result with the call that it answers too."""
+    """Messages as text to summarise. Each begins with its role; a tool's result also with the call that it answers."""
     return "\n\n".join(f"[{_opening(source)}] {source.text.strip()}" for source in sources if source.text.strip())
 
 
@@ -104,12 +104,12 @@ def _opening(source: Source) -> str:
 
 
 def _fenced(text: str) -> str:
-    """A text between tags that it cannot close."""
+    """A text in tags that it cannot close."""
     return f"<transcript>\n{_TAG.sub(_ESCAPED, text)}\n</transcript>"
 
 
 def anchored_call(kind: str, text: str, tokens: int) -> ModelCall:
-    """The call for a summary of at most `tokens` tokens in the structure."""
+    """The call for a summary of at most `tokens` tokens under the standard headings."""
     headings = "\n".join(f"{name}: {what}" for name, what in HEADINGS.items())
     system = _ANCHORED.format(headings=headings, exact=_EXACT, data=_DATA, tokens=tokens)
     return ModelCall(kind, system, _fenced(text), tokens)
@@ -120,7 +120,7 @@ def prose_call(kind: str, form: str, text: str, tokens: int, terms: Sequence[str
 
     Args:
         form: one of `FORMS`, filled in.
-        terms: to keep word for word.
+        terms: terms to keep word for word.
         before: the caller's own instructions, placed before ours.
     """
     kept = f" Keep these word for word where the text has them: {'; '.join(terms)}." if terms else ""

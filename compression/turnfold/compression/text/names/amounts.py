@@ -51,12 +51,12 @@ _PERCENT: Final = re.compile(
     rf"{_NUMBER}{_BLANK}?(?:%|‰|(?:per ?cent|percentage points|Prozent(?:punkte)?|pour cent|por ciento|por cento|per cento"
     r"|procent\w?|процент\w{0,3}|bps|basis points)(?!\w)|퍼센트|パーセント)"
 )
-#: Of which money and shares have at least one.
+#: Money and shares contain at least one of these.
 _NUMERAL: Final = re.compile(r"[\d一二三四五六七八九十百千万萬亿億两兩零〇십백천만억]")
-#: "8 to " in front of "12 percent".
+#: "8 to " before "12 percent".
 _FROM: Final = re.compile(rf"{_NUMBER}{_BLANK}?(?:to|bis|à|–|-){_BLANK}?\Z")
 _LONGEST_FROM: Final = 12
-#: A letter, or a sign that belongs to the one before it: without it, a word of many scripts would end in the middle.
+#: A letter, or a mark that belongs to the letter before: without these, words of many scripts would be cut.
 _LETTER: Final = (
     r"(?:[^\W\d_]|[\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0900-\u0963\u0981-\u0dff\u0e31-\u0e4e"
     r"\u0eb1-\u0ecd\u1000-\u109f\u1780-\u17d3])"
@@ -66,17 +66,17 @@ _COUNTED: Final = re.compile(
     rf"(?P<unit>(?:[- ](?:(?:cubic|square|nautical|metric) )?{_LETTER}++(?:[-/]{_LETTER}++)*+"
     r"| ?[°µ][A-Za-z]?|[人個名件年月日回本枚台歳个张张本辆]|[A-Za-zµ]++|/[a-z]++)?)"
 )
-#: "四十二巴": of the first and the following numerals no word of another meaning is made ("万一", "千万不要", "一一").
+#: "四十二巴": the first numeral and the following ones must not form another word ("万一", "千万不要", "一一").
 _HAN: Final = re.compile(
     r"(?<![一二三四五六七八九十百千万亿零〇两第])(?!一一)[一二三四五六七八九两十]"
     r"[一二三四五六七八九十百千万亿零〇点]+"
     r"(?:毫秒|毫米|厘米|公里|公斤|公顷|千米|千克|平方米|立方米|小时|小時|分钟|分鐘|个月|個月|位|[人名个個件年月日号號时時秒分天周週回次倍台辆輛架本页頁枚张張条條只隻头頭匹"
     r"家所座层層楼樓岁歲歳户戶米克吨噸升斤两里亩畝度巴伏瓦株棵箱包袋瓶杯套项項种種期届屆批组組票席步])?"
 )
-# "In 1987 Rosalind": a name behind a year is not counted by it.
+# "In 1987 Rosalind": the name after a year is not what the year counts.
 _DATED: Final = re.compile(r"(?i:\b(?:in|since|until|from|after|before|between|during|im jahr|seit|en|desde|depuis|nel)) \Z")
 _HAPPENED: Final = re.compile(r" (?:\w+ed|sold|won|lost|fell|rose|led|ran|grew|began|saw|became)\Z")
-#: "ninety days", "two hundred people", "sechs Wochen": in words, of what is counted most.
+#: "ninety days", "two hundred people", "sechs Wochen": in words, for the things counted most often.
 _SPELLED: Final = re.compile(
     r"\b(?:(?i:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|twenty|thirty|forty|fifty|sixty|seventy"
     r"|eighty|ninety)(?:[- ](?:one|two|three|four|five|six|seven|eight|nine|hundred|thousand|million|dozen)){0,2}+"
@@ -89,15 +89,15 @@ _SPELLED: Final = re.compile(
     r"|(?i:dos|tres|cuatro|cinco|seis|siete|ocho|nueve|diez|veinte|treinta|cien|mil)"
     r" (?:segundos|minutos|horas|días|semanas|meses|años))\b"
 )
-#: Behind a figure that can be a year, these say that it is one.
+#: After a figure that may be a year, these confirm that it is one.
 _YEAR_WORDS: Final = frozenset(["год", "года", "году", "рік", "року", "році", "roku", "yılında", "yılı", "έτος"])
 _YEAR: Final = re.compile(r"1[0-9]\d\d|20\d\d")
-# Words of grammar; what stands behind a figure and is none of these is what the figure counts.
+# Function words; any other word after a figure is what the figure counts.
 _SMALL: Final = lexicon("amounts")["small"]
 
 
 def amounts(text: str, sure: Iterable[Mention]) -> Iterator[Mention]:
-    """Start, end and kind ("quantity", "date" for a year) of the amounts beside the sure ones of a text, in which nothing else
+    """Start, end and kind ("quantity", "date" for a year) of the amounts in a text besides the `sure` ones, within which none
     begins.
 
     They may overlap.
@@ -128,7 +128,7 @@ def amounts(text: str, sure: Iterable[Mention]) -> Iterator[Mention]:
 
 
 def sure_amounts(text: str) -> Iterator[Mention]:
-    """Start, end and kind of amounts that nothing else can be: money, shares."""
+    """Start, end and kind of unambiguous amounts: money, shares."""
     if not _NUMERAL.search(text):
         return
     yield from ((*m.span(), "money") for m in _MONEY.finditer(text))

@@ -44,7 +44,7 @@ _JA_RUN: Final = re.compile(rf"[{_HAN}ァ-ヶー]{{3,}}+")
 _JA_ORGANISATION: Final = re.compile(
     rf"\A(?:株式会社[{_HAN}ァ-ヶー]{{2,12}}|[{_HAN}ァ-ヶー]{{2,16}}(?:{_any('ja organisations')}))\Z"
 )
-#: The legal form in front; what follows it, in any script, is the name up to a particle.
+#: The legal form comes first; the text after it, in any script, is the name up to a particle.
 _JA_COMPANY: Final = re.compile(
     rf"(?:株式会社|有限会社|合同会社)[{_HAN}ァ-ヶーぁ-ん]{{2,12}}?(?=[はがをにのとへや、。（(]|から|\Z)"
 )
@@ -55,7 +55,7 @@ _KO_PERSON: Final = re.compile(
 _KO_ORGANISATION: Final = re.compile(
     rf"(?<![가-힣])[가-힣]{{1,8}}?(?:{_any('ko organisations')})(?=(?:에서|으로|로|은|는|이|가|을|를|의|에|과|와|도)?(?![가-힣]))"
 )
-# A place of two characters may be part of a longer word: what follows it is no ending that makes it one.
+# A place of two characters may be part of a longer word, so it must not be followed by an ending that makes it one.
 _ZH_PLACE: Final = re.compile(rf"(?:{_any('zh places')})(?:[省市县縣区區])?(?![{_HAN}]?(?:路|街|人|语|語|菜|风|風))")
 _JA_PLACE: Final = re.compile(rf"(?:{_any('ja places')})(?:[都道府県市区町村])?(?![{_HAN}]|[ァ-ヶー])")
 _KO_PLACE: Final = re.compile(
@@ -66,7 +66,7 @@ _AR_WORD: Final = re.compile(r"[\u0621-\u065f\u066e-\u06d3]+")
 _HE_WORD: Final = re.compile(r"[\u05d0-\u05ea](?:[\u05d0-\u05ea\"׳״']*[\u05d0-\u05ea'׳])?")
 _KANA: Final = re.compile(r"[\u3041-\u3096\u30a1-\u30fa]")
 _DENSE: Final = re.compile(r"[\u05d0-\u05ea\u0621-\u06d3\u3041-\u30ff\u4e00-\u9fff가-힣]")
-_MOST_NAMES: Final = 2  # words of a name behind a title, joints apart
+_MOST_NAMES: Final = 2  # words of a name after a title, not counting joints
 
 
 def dense_names(text: str) -> Iterator[Mention]:
@@ -112,7 +112,7 @@ def _chinese(text: str) -> Iterator[Mention]:
 
 
 def _semitic(text: str, word_pattern: re.Pattern[str], language: str) -> Iterator[Mention]:
-    """Arabic or Hebrew: what stands behind a title, a given name or the word that an organisation begins with; places."""
+    """Arabic or Hebrew: names after a title, a given name or the first word of an organisation; and places."""
     words = list(word_pattern.finditer(text))
     for i, word in enumerate(words):
         if word[0] in _TABLE[f"{language} titles"]:
@@ -130,7 +130,7 @@ def _semitic(text: str, word_pattern: re.Pattern[str], language: str) -> Iterato
 
 
 def _behind(text: str, words: list[re.Match[str]], i: int, most: int, language: str) -> int:
-    """The last of at most so many words behind one that may belong to a name: on the same line, no small words."""
+    """The last of at most `most` words after a word that may belong to a name: on the same line, without small words."""
     taken = 0
     last = i
     for j in range(i + 1, min(len(words), i + 2 + 2 * most)):

@@ -22,7 +22,7 @@ from turnfold.compression.text.wrapped_lines import flowing
 
 
 class Entity(NamedTuple):
-    """One mention, ``text[start:end]``, with a blank for the line feed of a line that was broken at a column.
+    """One mention, ``text[start:end]``. A line feed from wrapping at a column is replaced by a blank.
 
     `kind` is one of ``person``, ``organisation``, ``product``, ``acronym``, ``camelcase``, ``name``, ``money``, ``version``,
     ``date``, ``percent``, ``quantity``, ``identifier``.
@@ -34,7 +34,7 @@ class Entity(NamedTuple):
     end: int
 
 
-# Both patterns begin with a plain class of characters, which the regex engine finds fast; look-behinds come after it.
+# Both patterns begin with a simple character class, which the regex engine finds fast; look-behinds come after it.
 _TABLE: Final = lexicon("names")
 _UPPER: Final = "".join(chr(c) for c in range(0x41, 0x530) if chr(c).isupper()) + "".join(
     chr(c) for c in range(0x1E00, 0x1F00) if chr(c).isupper()
@@ -47,7 +47,7 @@ _LINK: Final = (
     r"(?:of|de(?: la| los| las)?|del|von(?: der| den)?|van(?: der| den| de| het)?|der|du|des|da|do|dos|das|di|la|für|zu"
     r"|bin|ibn|&|the(?= (?:Great|Elder|Younger|Terrible|Conqueror|Confessor|Magnificent|Wise|Bold|Good)\b)) "
 )
-#: What follows the figures of a version: "3.0.13-r2", "2.1.0-rc.1".
+#: The suffix of a version: "3.0.13-r2", "2.1.0-rc.1".
 _RELEASE: Final = r"-(?:r|rc|beta|alpha|p|b|ga|lts|pre|dev|post)\.?\d*+(?![\w-])"
 _NAME: Final = re.compile(
     rf"[{_UPPER}](?<![\w.°][{_UPPER}]){_NAME_REST}"
@@ -59,8 +59,8 @@ _MONTH: Final = (
     r"(?:January|February|March|April|May|June|July|August|September|October|November|December"
     r"|(?:Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)\b)"
 )
-# Dates that ``inline`` does not protect; what is listed here is found only, never kept byte for byte because of it.
-# All begin with a figure or a day of the week, and no other place is tried.
+# Dates that ``inline`` does not protect: these are found, but never kept byte for byte. All begin with a figure or a weekday, and
+# only such places are tried.
 _DATES: Final = re.compile(
     r"(?=[\d一二三四五六七八九十〇零MTWFS])(?:"
     r"\d{1,2} (?:января|февраля|марта|апреля|мая|июня|июля|августа|сентября|октября|ноября|декабря|stycznia|lutego|marca|kwietnia"
@@ -88,9 +88,9 @@ _PHONES: Final = re.compile(r"(?<![\w+])\+\d{1,3}(?:[ \u00a0./-]?\(\d{1,4}\))?(?
 _QUARTERS: Final = re.compile(r"[QHF](?<!\w[QHF])(?:(?<!F)[1-4]|(?<=F)Y) ?(?:20)?\d\d\b")
 _YEARS: Final = re.compile(r" (?:19|20)\d\d\b")
 _MONTHS: Final = _TABLE["months"]
-_LONGEST_MONTH: Final = 16  # characters, with what stands in front of it
+_LONGEST_MONTH: Final = 16  # characters, with the text before it
 
-# Words that open sentences, or stand with a capital for other reasons than being a name. Closed classes only.
+# Words that open sentences, or are capitalized for other reasons than being a name. Closed classes only.
 _OPENING_WORDS: Final = (
     "A About Above Actually Additionally After Again All Already Also Although Always An And Another Any Anyway Are As At "
     "Basically Be Because Before Below Best Between Both But By Can Certainly Could Dear Depending Did Do Does Don't During "
@@ -133,10 +133,10 @@ _CUT_BEFORE: Final = re.compile(
     rf"(?:.* )?(?:der|die|des|dem|den|de la|du) (?=(?:{_GERMAN_ORGANISATIONS})\b|[^ ]+(?: [^ ]+)* (?:{_LEGAL})\Z)"
 )
 _LINKS_BEHIND: Final = re.compile(rf"(?: [^{_UPPER} ]+)* \Z")
-#: The endings of cases in Turkish, which stand behind a name and an apostrophe: "İstanbul'da".
+#: Turkish case endings after a name and an apostrophe: "İstanbul'da".
 _INFLECTED: Final = re.compile(r"(?<=[^\W\d_])['’](?:[dt][ae]n?|[nyş]?[ıiuü]n|y[aeıiuü]|y?l[ae])(?= |\Z)")
 _IN_QUOTES: Final = re.compile(r"\b(?:ООО|ОАО|ЗАО|ПАО|АО|НПО|ФГУП|ТОО|ИП|ТОВ|Банк|Завод|Фонд|Компания) «[^»\n]{1,60}»")
-#: What Russian and Ukrainian write with one capital: "Министерство финансов", "Національний банк України".
+#: Names that Russian and Ukrainian write with one capital: "Министерство финансов", "Національний банк України".
 _CYRILLIC: Final = re.compile(
     r"(?<!\w)(?:(?:Министерств|Міністерств|Департамент|Комитет|Комітет|Управлени|Управлінн)\w{0,3}(?: [а-яіїєґ]{4,})?"
     r"|[А-ЯІЇЄҐ][а-яіїєґ]+(?:ый|ий|ой|ая|ое|а|е|ого|ому|ой|ої|ій) "
@@ -165,7 +165,7 @@ _ORGANISATION: Final = re.compile(
 _TITLE: Final = re.compile(
     r"(?:Mr|Mrs|Ms|Miss|Dr|Prof|Sir|Herrn?|Frau|Sr|Sra|Dra|Don|Doña|M|Mme|Mlle|Dott|Pan|Pani|Lord|Lady|Maître|Rev)\b"
 )
-# What somebody is stands in front of the name and is none of it, unless a single word follows: "President Biden".
+# A role before a name is not part of it, unless a single word follows: "President Biden".
 _ROLE_WORDS: Final = (
     "Actor Actress Ambassador Analyst Archbishop Artist Author Bishop Captain Cardinal Chairman Chairwoman Chancellor Chef Chief "
     "Coach Colonel Commander Commissioner Congressman Congresswoman Councillor Deputy Designer Detective Director Editor "
@@ -182,18 +182,18 @@ _ROLES: Final = frozenset(_ROLE_WORDS.split())
 _OF_A_PERSON: Final = {"the"}.union(
     ["de", "la", "los", "las", "del", "van", "von", "der", "den", "het", "da", "do", "dos", "das", "di", "du", "zu", "bin", "ibn"]
 )
-#: A name that begins so is a thing's or an organisation's: "Large Hadron Collider".
+#: A name with such a beginning is that of a thing or an organisation: "Large Hadron Collider".
 _NO_GIVEN_NAMES: Final = _TABLE["no given names"]
 _INITIAL: Final = len("J.")
-_LONGEST_NAME: Final = 12  # words up to which a name is looked at for parts
-#: A name that ends so is a place's, whoever it is named after.
+_LONGEST_NAME: Final = 12  # longest name, in words, that is split into parts
+#: A name with such an ending is a place, even if it is named after a person.
 _PLACES: Final = _TABLE["places"]
-#: And one that ends so is a thing's.
+#: A name with such an ending is a thing.
 _THINGS: Final = _TABLE["things"]
 _INNER_CAPITAL: Final = re.compile(rf"(?:[dl]['’]|Mc|Mac|O['’]|D['’]|De|La|Van)[{_UPPER}]\w")
-#: A line of capitals is a heading, whatever it speaks of.
+#: A line of capitals is a heading, whatever its subject.
 _HEADING: Final = re.compile(rf"^(?=.{{8,80}}$)[{_UPPER}]{{2,}}(?:[,:&' -]+[{_UPPER}]+){{2,}}[:!?.]?$", re.MULTILINE)
-#: What stands before an identifier and is no part of it.
+#: Words before an identifier that are not part of it.
 _LABELS: Final = frozenset(
     [
         "Ticket",
@@ -227,7 +227,7 @@ _TECHNICAL: Final = {
     "token": "identifier",
 }
 _CODED: Final = re.compile(r"[\d_.:(\[]|[a-z][A-Z]")
-#: What follows a word with a small first letter in the name of a product: "iPhone 15 Pro", "macOS Sonoma".
+#: The rest of a product name whose first word has a small first letter: "iPhone 15 Pro", "macOS Sonoma".
 _SMALL_FIRST: Final = re.compile(r"[a-z]{1,3}[A-Z][A-Za-z]*\Z")
 _MODEL: Final = re.compile(
     rf"(?: (?:\d+(?:\.\d+)*+(?![\w-])|(?:Pro|Max|Plus|Mini|Ultra|Air)\b|[{_UPPER}][a-z]+(?=[ .,;:!?)]|\Z)))+"
@@ -236,8 +236,8 @@ _WORDY_SLASH: Final = re.compile(r"[^\W\d_A-Z]++(?:/[^\W\d_A-Z]++)++")
 
 
 def entities(text: str) -> list[Entity]:
-    """Mentions in order, without overlaps: of two that overlap the one that begins first is kept, then the longer one."""
-    plain = flowing(text).replace("`", " ")  # a fact in code quotes is a fact
+    """Mentions in order, without overlaps: of two that overlap, the one that begins first is kept, or else the longer one."""
+    plain = flowing(text).replace("`", " ")  # facts count in code quotes too
     found = [Entity(m.group(), "date", m.start(), m.end()) for m in DATE_WORDS.finditer(plain)]
     found += [Entity(m.group(), "date", m.start(), m.end()) for m in _DATES.finditer(plain)]
     found += [Entity(m.group(), "date", m.start(), m.end()) for m in _QUARTERS.finditer(plain)]
@@ -278,14 +278,14 @@ def entities(text: str) -> list[Entity]:
 
 
 def _goes_on(text: str, before: Entity, entity: Entity) -> bool:
-    """Whether both are one organisation: "Court of Justice" and, behind "of the", "European Union"."""
+    """Whether both are one organisation: "Court of Justice", followed by "of the" and "European Union"."""
     if before.kind != "organisation" or entity.kind not in ("name", "organisation") or " of " not in before.text:
         return False
     return text[before.end : entity.start] == " of the "
 
 
 def _months(text: str) -> Iterator[Entity]:
-    """Months in front of a year: "février 2022", "enero de 2021"."""
+    """Months before a year: "février 2022", "enero de 2021"."""
     for m in _YEARS.finditer(text):
         end = m.start() - 3 if text.endswith(" de", 0, m.start()) else m.start()
         before = max(0, end - _LONGEST_MONTH)
@@ -296,7 +296,7 @@ def _months(text: str) -> Iterator[Entity]:
 
 def _technical(text: str) -> Iterator[Entity]:
     for first, end, kind in tokens(text):
-        start = first + text.startswith(",", first)  # behind a word without blanks it is a comma of the sentence
+        start = first + text.startswith(",", first)  # after a word without blanks, the comma belongs to the sentence
         token = text[start:end]
         if kind == "identifier":
             if _CODED.search(token):
@@ -310,7 +310,7 @@ def _technical(text: str) -> Iterator[Entity]:
 
 
 def _without(text: str, ranges: Iterable[tuple[int, int]]) -> str:
-    """A text of the same length in which no name reaches into any of these ranges."""
+    """A text of the same length in which no name reaches into one of these ranges."""
     pieces: list[str] = []
     at = 0
     for start, end in sorted(ranges):
@@ -332,7 +332,7 @@ def _names(text: str) -> list[Entity]:
 
 
 def _sort_name(text: str, start: int, end: int, found: list[Entity], doubtful: list[Entity], known: set[str]) -> None:
-    """Classifies a capitalised run, without the common word that opens its sentence."""
+    """Classify a capitalized run, without the common word that opens its sentence."""
     opens = bool(_BORDER.search(text, max(0, start - 8), start))
     words = text[start:end].split(" ")
     first = 0
@@ -379,7 +379,7 @@ def _sort_name(text: str, start: int, end: int, found: list[Entity], doubtful: l
 
 
 def _is_origin(left: str, right: str) -> bool:
-    """Whether two names with "of" between them are somebody and where that person is from."""
+    """Whether two names joined by "of" are a person and their place of origin."""
     if _ORGANISATION.search(right):
         return True
     words = left.split(" ")
@@ -387,7 +387,7 @@ def _is_origin(left: str, right: str) -> bool:
 
 
 def _drop_role(words: list[str]) -> int:
-    """Takes what a person is from the beginning of a name; gives the characters that it took."""
+    """Remove a person's role from the beginning of a name. Returns the number of characters removed."""
     role = 0
     while role < len(words) and words[role] in _ROLES:
         role += 1
@@ -400,7 +400,7 @@ def _drop_role(words: list[str]) -> int:
 
 
 def _start_of_organisation(text: str, start: int, end: int, words: list[str]) -> int:
-    """Where a name begins that has its legal form in it: words before an article belong to the sentence."""
+    """The start of a name that contains its legal form: words before an article belong to the sentence."""
     name = text[start:end]
     cut = _LEGAL_BEFORE.search(name)
     skipped = cut.start() if cut else 0

@@ -17,10 +17,10 @@ from turnfold.compression.text.lexicon import lexicon
 _GERMAN: Final = lexicon("function_words")["german"] - lexicon("function_words")["english"]
 _COMMONEST: Final = (" der ", " die ", " das ", " und ", " ist ", " ein ", " nicht ", " wir ", " ich ", " mit ", " zu ", " im ")
 _WORD: Final = re.compile(r"[^\W\d_]+")
-_READ: Final = 4000  # characters by which the language is told
-_LEAST: Final = 3  # different function words
-_SHARE: Final = 0.12  # of a text's words
-#: Words that an article, a pronoun or a quantity begins with, with their endings; "im", "am", "zum" hold an article.
+_READ: Final = 4000  # characters from which the language is determined
+_LEAST: Final = 3  # different function words at least
+_SHARE: Final = 0.12  # share of a text's words
+#: Beginnings of articles, pronouns and quantifiers, with their endings; "im", "am", "zum" contain an article.
 _ARTICLE: Final = (
     r"(?:d(?:er|ie|as|en|em|es)|k?ein(?:e[rnms]?)?|dies(?:e[rnms]?)|jed(?:e[rnms]?)|jen(?:e[rnms]?)|welch(?:e[rnms]?)|manch(?:e[rnms]?)"
     r"|all(?:e[rnms]?)|viel(?:e[rn]?)?|wenig(?:e[rn]?)?|mehr(?:ere[rn]?)?|beid(?:e[rn]?)|(?:m|d|s)ein(?:e[rnms]?)?|ihr(?:e[rnms]?)?"
@@ -36,7 +36,7 @@ _LOOKED_BACK: Final = 60  # characters
 
 def is_german(text: str) -> bool:
     """Whether a text is in German, by its function words."""
-    if not any(map(text.__contains__, _COMMONEST)):  # of most texts this tells
+    if not any(map(text.__contains__, _COMMONEST)):  # decides for most texts
         return False
     words = [word.lower() for word in _WORD.findall(text, 0, _READ)]
     own = [word for word in words if word in _GERMAN]
@@ -44,7 +44,7 @@ def is_german(text: str) -> bool:
 
 
 def is_common_noun(text: str, start: int, end: int) -> bool:
-    """Whether a single capitalised word of a German text, ``text[start:end]``, is no name."""
+    """Whether a single capitalized word of a German text, ``text[start:end]``, is not a name."""
     word = text[start:end]
     if _DERIVED.fullmatch(word):
         return True

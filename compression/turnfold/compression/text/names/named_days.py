@@ -13,7 +13,7 @@ from typing import Final
 
 from turnfold.compression.text.lexicon import lexicon
 
-#: A month, 0 where none is said, and a day.
+#: A month (0 if none is given) and a day.
 Day = tuple[int, int]
 
 _MONTHS: Final = {word: int(number) for number, listed in lexicon("months").items() if number.isdigit() for word in listed}
@@ -31,7 +31,7 @@ _MOST_DAYS: Final = 31
 
 
 def named_days(folded: str) -> frozenset[Day]:
-    """The days that a message in lower case names."""
+    """The days that a lower-case message names."""
     found = {day for day in _with_months(folded) if _is_date(day)}
     return frozenset(found or {(0, day) for one in _ALONE.finditer(folded) if 1 <= (day := int(one[1])) <= _MOST_DAYS})
 
@@ -54,7 +54,7 @@ def _is_date(day: Day) -> bool:
 
 
 def is_day(date: str, day: Day) -> bool:
-    """Whether a date in front of a line is a day; one in figures may begin with the day or the month."""
+    """Whether a date at the start of a line is a given day. A numeric date may begin with the day or the month."""
     return any(one[1] == day[1] and day[0] in (0, one[0]) for one in _read(date.lower()))
 
 
