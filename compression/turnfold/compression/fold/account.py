@@ -16,14 +16,14 @@ from turnfold.compression.wire.standing import order
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """What became of a conversation's messages, by their indices in the request as received.
+    """What was done to a conversation's messages, by their indices in the request as received.
 
     Attributes:
-        kept: the messages that are forwarded, in order, whatever became of their texts.
-        beside: messages that have inserted text beside their own.
-        section_of: the folded section that a message is in.
-        recalls: what is quoted behind a user message.
-        breakpoint: the message on which we set a cache breakpoint.
+        kept: the forwarded messages, in order, with or without changed texts.
+        beside: messages with inserted text next to their own.
+        section_of: the folded section of a message.
+        recalls: the quotes after a user message.
+        breakpoint: the message on which Turnfold set a cache breakpoint.
     """
 
     kept: tuple[int, ...]
@@ -33,7 +33,7 @@ class Account:
     breakpoint: int | None = None
 
     def after(self, changes: Changes, made_in: Conversation) -> Account:
-        """The account once these changes were made in what was forwarded so far."""
+        """The account after these changes to the request forwarded so far."""
         gone = {i for a, b in changes.dropped for i in range(a, b)}
         return replace(
             self,

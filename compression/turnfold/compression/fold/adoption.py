@@ -26,12 +26,12 @@ class WantedSummary:
     """A block for which a written summary would be used.
 
     Attributes:
-        start, end: its messages; `indices` are those of them that it stands for.
-        prefix: as of `WrittenSummary`.
+        start, end: its range of messages; `indices` are the ones that it replaces.
+        prefix: as in `WrittenSummary`.
         tokens: of the originals.
-        room: tokens of its quotes but the users' standing orders, which stay: a summary must take less.
-        requests: requests that may be expected to carry the summary.
-        price: expected price of sending a token of it once more, in uncached input tokens.
+        room: tokens of its quotes, except the users' standing orders, which stay; a summary must take less.
+        requests: expected number of requests that will contain the summary.
+        price: expected price of sending one of its tokens again, in uncached input tokens.
         rewrite: price of a token in the request that adopts it.
     """
 
@@ -54,7 +54,7 @@ def message_range(piece: Piece, units: Sequence[Unit]) -> Range:
 def adoptable(
     units: Sequence[Unit], before: Sequence[Piece], after: Sequence[Piece], available: Iterable[WrittenSummary]
 ) -> tuple[WrittenSummary, ...]:
-    """What is adopted at a fold event that turns the pieces `before` into those `after`, in order."""
+    """The summaries adopted at a fold event that turns the pieces `before` into the pieces `after`, in order."""
     known = {(one.start, one.end): one for one in available}
     if not known:
         return ()

@@ -34,11 +34,11 @@ from turnfold.compression.wire.conversation import Message, Messages, family
 
 @dataclass(frozen=True, slots=True)
 class Recall:
-    """What stands behind a user message's own text: the fenced text, "" for none, and the passages in it.
+    """The recall after a user message's own text: the fenced text ("" for none), and its passages.
 
     Attributes:
-        by_vectors: whether vectors had a say in what was chosen.
-        border_tokens: tokens of the text by the border counter; None where it was chosen by another vocabulary.
+        by_vectors: whether vectors influenced the choice.
+        border_tokens: tokens of the text by the border counter; None if it was chosen with another vocabulary.
     """
 
     text: str = ""
@@ -53,11 +53,11 @@ class Recall:
 
 
 class Present(NamedTuple):
-    """What a request holds of what was folded.
+    """The folded content that the request contains.
 
     Attributes:
-        texts: what the fold wrote, and what was recalled before.
-        changed: folded messages that do not stand in it as they were.
+        texts: texts written by the fold, and earlier recalls.
+        changed: folded messages that it does not contain unchanged.
     """
 
     texts: tuple[str, ...]
@@ -67,14 +67,14 @@ class Present(NamedTuple):
 def recall_for(
     given: FoldTask, asker: Asker, stays: frozenset[int], askers: int, present: Present, budget: int, works: int
 ) -> Recall:
-    """The passages that go behind a user message's own text; none where nothing bears on it.
+    """The passages to put after a user message's own text; none if nothing bears on it.
 
     Args:
-        stays: indices of units that are forwarded although they lie in a piece.
+        stays: indices of units that are forwarded although they are in a piece.
         askers: how many user messages of the request get recall.
-        present: what the fold itself holds, which needs no second quoting.
-        budget: tokens that the text may take.
-        works: tokens that it may take where it quotes a work which is asked for as a whole, or all rows that it is about.
+        present: content of the request that need not be quoted again.
+        budget: most tokens of the text.
+        works: most tokens of the text if it quotes a work requested as a whole, or all rows of a question.
     """
     conversation, cut, options, memo = given.conversation, given.cut, given.options, given.memo
     messages = conversation.messages
@@ -82,7 +82,7 @@ def recall_for(
     user = cut[asker.unit].start
     like = _likeness(options, user, indices)
     behind = quotables(messages[(indices[-1] + 1 if indices else 0) : user])
-    all_changed = present.changed.issuperset(indices)  # as a rule
+    all_changed = present.changed.issuperset(indices)  # the usual case
     held = frozenset(() if all_changed else [n for n, index in enumerate(indices) if index not in present.changed])
     before = _exchange(messages[:user])
     work = _work(messages[user], before) if works else None
@@ -116,27 +116,27 @@ def recall_for(
 def _standing(
     messages: Messages, cut: Sequence[Unit], stays: frozenset[int], indices: Sequence[int]
 ) -> tuple[tuple[int, Source], ...]:
-    """Tables that the request holds as they were, with how many of the folded messages stand in front of each."""
+    """Tables that the request contains unchanged, each with the number of folded messages before it."""
     end = indices[-1] if indices else 0
     tables = (cut[i] for i in sorted(stays) if cut[i].rows and cut[i].start < end)
     return tuple([(bisect_left(indices, i), source(messages[i])) for unit in tables for i in range(unit.start, unit.end)])
 
 
 def _tuning(options: FoldOptions) -> Tuning:
-    """The figures of recall at the provider's prices."""
+    """The recall tuning for the provider's prices."""
     if options.prices.read >= options.prices.write:
         return UNCACHED
     return CACHED_CHEAPLY if options.prices.read <= _CHEAP else TUNING
 
 
 def _loop(messages: Messages, user: int, indices: Sequence[int]) -> Loop | None:
-    """What an agent did about a user message of which the first steps are folded; None where nothing of that is."""
+    """An agent's work on a user message, if its first steps are folded; otherwise None."""
     first = bisect_left(indices, user)
     return Loop(first, quotables(messages[indices[-1] + 1 :])) if first < len(indices) else None
 
 
 def open_questions(cut: Sequence[Unit], askers: Sequence[Asker], options: FoldOptions) -> tuple[int, ...]:
-    """Indices of the user messages that recall is for and of which the options do not know what vectors say, where they ask."""
+    """Indices of the user messages with recall whose similarities the options request but do not contain."""
     if not (options.wants_likeness and options.recall):
         return ()
     known = {one.at for one in options.likenesses}
@@ -144,14 +144,14 @@ def open_questions(cut: Sequence[Unit], askers: Sequence[Asker], options: FoldOp
 
 
 def _likeness(options: FoldOptions, user: int, indices: Sequence[int]) -> tuple[bytes, ...]:
-    """What was decided of a user message, by folded message; () where nothing was, or not of all that may be quoted to it."""
+    """The similarities known for a user message, by folded message; () if there are none, or not for all quotable messages."""
     found = next((one.by_message for one in options.likenesses if one.at == user + 1), ())
     if not found:  # without vectors
         return ()
     return tuple(found[i] for i in indices) if len(found) >= max((user, *(i + 1 for i in indices))) else ()
 
 
-_KEPT: Final = 4  # per conversation: user messages whose recall stays were asked at different times
+_KEPT: Final = 4  # per conversation: user messages with persistent recall were asked at different times
 _CHEAP: Final = 0.25  # relative price of a cached token
 _SPARE: Final = 8  # recalls remembered per conversation besides those of its request; they are large, and most serve one request
 _WORKED_ON: Final = 24  # messages within which an agent retries
@@ -159,7 +159,7 @@ _TELLING: Final = 16  # messages compared to tell conversations apart: many may 
 
 
 class _QuotableMessages(NamedTuple):
-    """What may be quoted: indices of messages, the messages, and a digest of them."""
+    """The quotable messages: their indices, the messages, and a digest of them."""
 
     indices: Sequence[int]
     messages: tuple[Quotable, ...]
@@ -176,7 +176,7 @@ class _FoldedPieces(NamedTuple):
     tool_text: bool
 
     def is_same(self, other: _FoldedPieces) -> bool:
-        """Whether the same may be quoted."""
+        """Whether the same messages may be quoted."""
         if self[2:] != other[2:]:
             return False
         end = self.pieces[-1].end
@@ -186,7 +186,7 @@ class _FoldedPieces(NamedTuple):
 def _remembered(
     messages: Messages, cut: Sequence[Unit], asker: Asker, stays: frozenset[int], options: FoldOptions, memo: Memo
 ) -> _QuotableMessages:
-    """The quotable messages, remembered between two fold events."""
+    """The quotable messages, cached between two fold events."""
     if not asker.pieces:
         return _QuotableMessages((), (), "")
     given = _FoldedPieces(messages, cut, asker.pieces, stays, options.recall_tool_text)
@@ -204,7 +204,7 @@ def _remembered(
 def _folded(
     messages: Sequence[Message], cut: Sequence[Unit], asker: Asker, stays: frozenset[int], options: FoldOptions
 ) -> list[int]:
-    """What was folded when it was asked and may be quoted: no pinned message, no anchor, tool text only where it is wanted."""
+    """The messages folded when the user asked that may be quoted: no pinned message, no anchor, and tool text only if enabled."""
     found: list[int] = []
     for piece in asker.pieces:
         anchor = piece.end if piece.anchor is None else piece.anchor
@@ -219,8 +219,7 @@ def _folded(
 
 
 def _work(message: Message, before: Sequence[Source]) -> WantedWork | None:
-    """The work that a user's message asks for as a whole, or asks something about, if it does; it may be named in the exchange
-    before."""
+    """The work that a user's message requests as a whole or asks about, if any; the previous exchange may name it."""
     asks = words.fold(message.own)
     whole = asked_several(asks) or asked_work(asks)
     if whole is None:
@@ -231,8 +230,7 @@ def _work(message: Message, before: Sequence[Source]) -> WantedWork | None:
 
 
 def _request(messages: Sequence[Message], user: int) -> str:
-    """What an agent works on whose newest message of the user's is only what a program wrote: the user's last words; "" for any
-    other message."""
+    """The task of an agent whose newest user message was written by a program: the user's last words; otherwise ""."""
     if not is_only_output(messages[user].own):
         return ""
     before = (messages[i] for i in range(user - 1, max(-1, user - _WORKED_ON - 1), -1))
@@ -241,6 +239,6 @@ def _request(messages: Sequence[Message], user: int) -> str:
 
 
 def _exchange(before: Sequence[Message]) -> tuple[Source, ...]:
-    """The last exchange before a user message: the user's message and what answered it, tool results left out."""
+    """The last exchange before a user message: a user's message and its answer, without tool results."""
     spoken = (m for m in reversed(before) if m.speaker in ("user", "assistant") and m.own.strip())
     return tuple(source(m) for m in islice(spoken, 2))[::-1]

@@ -28,7 +28,7 @@ from turnfold.compression.wire.conversation import Changes, Conversation
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """A fold of a conversation; it was decided when its first `decided` messages had come."""
+    """A fold of a conversation, decided after its first `decided` messages."""
 
     plan: Plan
     stays: frozenset[int]
@@ -45,9 +45,9 @@ class _FitSetting:
     """How far a fold goes to fit its budget.
 
     Attributes:
-        squeeze: factor of the limit for what stands.
-        room: share of recall's room.
-        without: how many of the oldest units with attachments are folded like any other.
+        squeeze: factor for the limit of text that stays from turn to turn.
+        room: factor for recall's room.
+        without: number of the oldest units with attachments that are folded like any other.
     """
 
     squeeze: float
@@ -56,20 +56,20 @@ class _FitSetting:
 
 
 _USED: Final = 0.6  # share of a budget; a fold that forwards less than this leaves too much unused
-_WORTH: Final = 0.1  # share of the excess that removed attachments must save if the budget is missed in any case
+_WORTH: Final = 0.1  # share of the excess that removing attachments must save if the budget is missed anyway
 _NOTHING: Final = Changes()
 _FITTING: Final = tuple(
     _FitSetting(squeeze, room)
     for squeeze, room in ((1.0, 1.0), (0.6, 1.0), (0.6, 0.5), (0.3, 0.5), (0.3, 0.25), (0.05, 0.25), (0.05, 0.0))
 )
-#: Settings that take nothing from recall; FACTS give way instead.
+#: Settings that leave recall its full room; FACTS get less instead.
 _QUOTING: Final = tuple(_FitSetting(squeeze, 1.0) for squeeze in (1.0, 0.6, 0.3, 0.1, 0.02))
 #: Settings with more room for FACTS, up to nine tenths of the budget.
 _ROOMIER: Final = tuple(_FitSetting(squeeze, 1.0) for squeeze in (16.0, 4.0, 2.0))
 
 
 def _settings(cut: Sequence[Unit]) -> Iterator[_FitSetting]:
-    """Yield settings, the mildest first; attachments go last: the oldest half first, then half of the rest, and so on."""
+    """Yield settings, mildest first. Attachments are removed last: the oldest half, then half of the rest, and so on."""
     yield from _FITTING
     attached = without = len(_attached(cut))
     gone = 0
@@ -82,10 +82,10 @@ def _settings(cut: Sequence[Unit]) -> Iterator[_FitSetting]:
 def steady_attempt(given: FoldTask, first: Plan) -> Attempt | None:
     """The best attempt; `first` is the plan of its units under the mildest setting.
 
-    Under a budget it may be another with each request. While a turn's tools are called, the one of an earlier request holds,
-    so that requests only append: results that come behind take their form, and nothing else changes. Where thinking is bound to
-    what was sent, that is the request that the first thinking of the latest turn answered; else see `_held_attempt`. The client's
-    cache marks have moved on since then, so that one is made as if they stood at its end.
+    Under a budget, each request could have a different one. Within a tool loop, the attempt of an earlier request is reused, so
+    that requests only append: later results are shaped, and nothing else changes. If thinking is bound to the messages sent, it
+    is the request answered by the first thinking of the latest turn; otherwise see `_held_attempt`. The client's cache marks have
+    moved since then, so the attempt is made as if they were at that request's end.
     """
     options = given.options
     bound = bool(options.preserved_thinking) and not options.drops_thinking
@@ -102,13 +102,16 @@ def steady_attempt(given: FoldTask, first: Plan) -> Attempt | None:
 
 
 def _calls_tools(given: FoldTask) -> bool:
-    """Whether results of tools came, as the wire knows them or as a user's messages."""
+    """Whether the conversation has tool results, either native or in user messages."""
     return bool(given.conversation.messages.results) or any(unit.reports for unit in given.cut)
 
 
 def _held_attempt(given: FoldTask, *, marked: bool) -> Attempt | None:
-    """The attempt of the newest request of the latest turn at which the conversation outgrew its budget, or what was left free of
-    it there, as long as that holds; else of the request at which it no longer did."""
+    """The attempt that the latest turn's requests extend.
+
+    That is the attempt at the newest request at which the conversation outgrew its budget, or the room left free there, as long
+    as it still applies; otherwise the one at the request where it no longer did.
+    """
     budget = given.options.budget or 0
     if not given.options.leaves_room or _size_with(given, _NOTHING) <= budget:
         return _attempt_alone(given, budget, marked=marked)
@@ -132,8 +135,10 @@ def _held_attempt(given: FoldTask, *, marked: bool) -> Attempt | None:
 
 
 def _first_attempt(given: FoldTask, *, marked: bool) -> tuple[Attempt | None, bool]:
-    """The attempt from which later requests may go on, and whether it leaves room for what is to come: it does as long as that
-    costs no quotes, since what comes takes the place of what stood."""
+    """The attempt that later requests may extend, and whether it leaves room for them.
+
+    It does as long as that costs no quotes, since later messages replace text that stayed.
+    """
     budget = given.options.budget or 0
     step = policy.snap_budget(budget)
     free = int(policy.GROWTH * _loops(given.cut) * step)
@@ -144,7 +149,7 @@ def _first_attempt(given: FoldTask, *, marked: bool) -> tuple[Attempt | None, bo
 
 
 def _requests(given: FoldTask) -> tuple[Sequence[int], Sequence[int]]:
-    """Where requests of the latest turn ended, in messages, and tokens of the conversation then."""
+    """The ends of the latest turn's requests, in messages, and the conversation's tokens at each."""
     cut, extra = given.cut, 3 + schema_tokens(given.conversation, given.options.model, given.memo)
     start = _last_user(cut) or 0
     asking = [i for i in range(start, len(cut) - 1) if cut[i].asks]
@@ -153,13 +158,13 @@ def _requests(given: FoldTask) -> tuple[Sequence[int], Sequence[int]]:
 
 
 def _loops(cut: Sequence[Unit]) -> float:
-    """How likely a request is to be followed by results of tools, 0 to 1, as far as those before it tell."""
+    """The probability, from 0 to 1, that a request is followed by tool results, judged by earlier requests."""
     asking = [u for u in cut if u.asks]
     return min(1.0, 2 * len([u for u in asking if not u.is_user]) / max(1, len(asking)))
 
 
 def _task_at(given: FoldTask, end: int) -> FoldTask:
-    """The task at the time of its first `end` messages."""
+    """The task as it was at its first `end` messages."""
     conversation, memo = given.conversation, given.memo
     if end == len(conversation.messages):
         return given
@@ -169,7 +174,7 @@ def _task_at(given: FoldTask, end: int) -> FoldTask:
 
 
 def _go_on(given: FoldTask, best: Attempt | None) -> Attempt | None:
-    """An earlier request's attempt, continued with the newer messages."""
+    """An earlier request's attempt, extended by the newer messages."""
     drawn, stays, recalls = (best.plan, best.stays, best.recalls) if best else (_UNFOLDED, frozenset[int](), {})
     drafted = draft(given, stays, drawn)
     if not (drawn.pieces or drafted.shaped):
@@ -178,11 +183,14 @@ def _go_on(given: FoldTask, best: Attempt | None) -> Attempt | None:
 
 
 _UNFOLDED: Final = Plan((), 0, (), 0, 0, 0)
-_TRIES: Final = 4  # requests of a turn at which it is decided anew, until this one is
+_TRIES: Final = 4  # requests of a turn at which the fold is decided anew until one decides this request's
 
 
 def _attempt_alone(given: FoldTask, budget: int, *, marked: bool, settings: Sequence[_FitSetting] = ()) -> Attempt | None:
-    """The best attempt within a budget; of the messages behind the instructions the last one alone is `marked`, or none."""
+    """The best attempt within a budget.
+
+    If `marked`, only the last message after the instructions has a cache mark; otherwise none has.
+    """
     given = given._replace(options=replace(given.options, budget=budget))
     last = len(given.cut) - 1
     cut = tuple(u if u.pinned else u._replace(marked=marked and i == last) for i, u in enumerate(given.cut))
@@ -190,10 +198,10 @@ def _attempt_alone(given: FoldTask, budget: int, *, marked: bool, settings: Sequ
 
 
 def _best_attempt(given: FoldTask, first: Plan, settings: Sequence[_FitSetting] = ()) -> Attempt | None:
-    """The mildest candidate that fits the budget; the smallest there is when none does; None when nothing is folded.
+    """The mildest candidate that fits the budget, else the smallest one; None if nothing is folded.
 
     Args:
-        settings: that are tried; empty: all.
+        settings: settings to try; empty: all of them.
     """
     best, budget, whole, smallest = None, given.options.budget, given.cut, 0
     for fitting, setting in enumerate(settings or _settings(whole)):
@@ -221,14 +229,16 @@ def _best_attempt(given: FoldTask, first: Plan, settings: Sequence[_FitSetting] 
 
 
 def _only_attachments_can_go(given: FoldTask) -> bool:
-    """Whether a conversation of which nothing else can be folded exceeds its budget, and has attachments."""
+    """Whether a conversation exceeds its budget, has attachments, and has nothing else to fold."""
     budget = given.options.budget
     return budget is not None and bool(_attached(given.cut)) and _size_with(given, _NOTHING) > budget
 
 
 def _roomier(given: FoldTask, budget: int, milder: Sequence[_FitSetting], fitting: int) -> Attempt | None:
-    """Where recall leaves most of a budget, since the question bears on little, or attachments that went do: a candidate in which
-    more stands."""
+    """A candidate with more text, if recall or removed attachments leave most of the budget unused.
+
+    Recall does if the question bears on little.
+    """
     for setting in milder:
         drawn = plan(given.cut, given.options, setting.squeeze, given.memo)
         candidate = _candidate(given, drawn, setting, fitting)
@@ -238,7 +248,7 @@ def _roomier(given: FoldTask, budget: int, milder: Sequence[_FitSetting], fittin
 
 
 def _candidate(given: FoldTask, drawn: Plan, setting: _FitSetting, fitting: int) -> Attempt | None:
-    """The fold that a setting's plan draws; None where it folds nothing."""
+    """The fold of a setting's plan; None if it folds nothing."""
     unfolds = bool(given.options.preserved_thinking and drawn.events) and not drawn.pieces
     if not (drawn.pieces or unfolds or given.conversation.messages.results):  # only results are shaped
         return None
@@ -257,13 +267,13 @@ def _attempt(
     made = changes(messages, drafted, {index: found.text for index, found in recalls.items()}, caching(given, drawn))
     made = move_marks(messages, settle(made, messages, options, drafted.unsigned), recalls)
     end = decided(given.cut, drawn, options)
-    if options.drops_thinking:  # under a budget everything may change with each request
+    if options.drops_thinking:  # under a budget, any request may change everything
         made = dropping(made, messages, end if options.budget is None else len(messages))
     return Attempt(drawn, stays, drafted, recalls, made, fitting, end, given.cut)
 
 
 def _attached(cut: Sequence[Unit]) -> list[int]:
-    """Units whose attachments a budget may take; those of the last user message are part of the question."""
+    """Units whose attachments a budget may remove; those of the last user message are part of the question."""
     last = _last_user(cut)
     return [i for i, u in enumerate(cut) if u.attached and not u.kept and i != last]
 
@@ -273,9 +283,9 @@ def _last_user(cut: Sequence[Unit]) -> int | None:
 
 
 def _without_attachments(cut: Sequence[Unit], without: int) -> Sequence[Unit]:
-    """Units of which the oldest with attachments are like any other.
+    """The units, with the oldest ones with attachments treated like any other.
 
-    Pictures between the user's last words and the last picture are the last to go. The words stay without them.
+    Pictures between the user's last words and the last picture are removed last. The words stay.
     """
     oldest = frozenset(_attached(cut)[:without]) if without else frozenset()
     if not oldest:
@@ -299,7 +309,7 @@ def _size_with(given: FoldTask, made: Changes) -> int:
 
 
 def _recalls(given: FoldTask, stays: frozenset[int], plan: Plan, drafted: FoldDraft, room: float) -> Iterator[tuple[int, Recall]]:
-    """Per message index of a user message, the passages that go behind its text."""
+    """For each user message by index, the recall after its text."""
     conversation, cut, options = given.conversation, given.cut, given.options
     if not options.recall:
         return
@@ -321,13 +331,13 @@ def _recalls(given: FoldTask, stays: frozenset[int], plan: Plan, drafted: FoldDr
 
 
 def _recall_stays(conversation: Conversation, options: FoldOptions) -> bool:
-    """Whether there may be recall that stays whatever reading it costs."""
+    """Whether recall may stay regardless of what reading it costs."""
     marked = not set(conversation.messages.marked) <= set(conversation.messages.pinned)
     return bool(options.preserved_thinking) or options.recall_stays or marked
 
 
 def _recall_share(asker: Asker, spent: int, options: FoldOptions, *, stays: bool) -> int:
-    """What recall may take without a budget; where earlier ones stay, all of them together take at most half of what is saved."""
+    """Recall's room without a budget. If earlier recalls stay, all together take at most half of what is saved."""
     share = most_recall_tokens(asker, options)
     if not stays:
         return share
@@ -335,9 +345,12 @@ def _recall_share(asker: Asker, spent: int, options: FoldOptions, *, stays: bool
 
 
 def _recall_room(given: FoldTask, plan: Plan, drafted: FoldDraft, budget: int) -> int:
-    """What an explicit budget leaves for recall: all that is free when the request ends with the user message that asks. Under
-    it, in a tool loop, the same as then; once a fold event has come in between, a quarter of the budget, or all that is free
-    where no cache holds so little: what is sent may change with every request then."""
+    """The room that an explicit budget leaves for recall.
+
+    All free tokens, if the request ends with the user message that asks; within a tool loop, the same as then. After a fold event
+    in the loop it is a quarter of the budget, or all free tokens if no cache holds so little, since then each request may change
+    everything.
+    """
     messages, asker = given.conversation.messages, plan.askers[-1]
     goes_on = asker.pieces != plan.pieces or asker.unit < plan.tail
     whole = budget + given.free
@@ -349,4 +362,4 @@ def _recall_room(given: FoldTask, plan: Plan, drafted: FoldDraft, budget: int) -
     return max(whole // 4, free) if goes_on else free
 
 
-_JOINT: Final = 4  # tokens where recall joins the user's text: line breaks, and what merges differently across the seam
+_JOINT: Final = 4  # tokens at the seam of recall and the user's text: line breaks, and tokens that merge differently

@@ -22,13 +22,13 @@ from turnfold.compression.wire.conversation import Beside, Changes, Conversation
 
 @dataclass(frozen=True, slots=True)
 class Caching:
-    """How inserted text keeps out of the way of a cache that hits at marks only.
+    """How to place inserted text so that caches that hit only at marks still hit.
 
     Attributes:
-        apart: whether it is a part of its own even beside a text that was a string (see ``Changes.apart``).
-        marked: index of the user message whose own text gets a breakpoint when recall stands behind it.
-        since: index of the first message behind the first fold event: from there on every user message is written as parts, so
-            that one looks the same with its recall and without.
+        apart: whether it is a separate part even if the message's content was a string (see ``Changes.apart``).
+        marked: index of the user message whose own text gets a breakpoint if recall follows it.
+        since: index of the first message after the first fold event. From there on, every user message is written as parts, so
+            that its own text is the same with and without recall.
     """
 
     apart: bool
@@ -36,12 +36,12 @@ class Caching:
     since: int = 0
 
 
-#: Where a cache hits whatever a request repeats.
+#: For caches that hit on any repeated prefix.
 NOT_APART: Final = Caching(apart=False)
 
 
 def caching(given: FoldTask, plan: Plan) -> Caching:
-    """How inserted text keeps out of the cache's way: as a part of its own where the cache hits at marks only."""
+    """How to place inserted text: as a separate part if the cache hits only at marks."""
     messages, cut = given.conversation.messages, given.cut
     theirs = bool(messages.marked)
     if not (theirs or given.options.cache_breakpoints):
@@ -52,11 +52,11 @@ def caching(given: FoldTask, plan: Plan) -> Caching:
 
 
 def changes(messages: Sequence[Message], draft: FoldDraft, recalls: Mapping[int, str], caching: Caching) -> Changes:
-    """All that a fold changes: what is left out, what is shortened, what stands beside user messages.
+    """All changes of a fold: messages left out, texts shortened, and texts added to user messages.
 
     Args:
-        recalls: per message index of a user message, the text that goes right behind its own.
-        caching: whether that text is a part of its own, and where a breakpoint goes.
+        recalls: by index of a user message, the text directly after its own.
+        caching: whether that text is a separate part, and where to set a breakpoint.
     """
     touched = {*draft.shortened, *draft.shaped, *draft.beside, *recalls} - draft.gone
     apart: set[int] = set()
@@ -81,17 +81,20 @@ def changes(messages: Sequence[Message], draft: FoldDraft, recalls: Mapping[int,
 
 
 def settle(made: Changes, messages: Sequence[Message], options: FoldOptions, thoughts: frozenset[int]) -> Changes:
-    """The changes as an upstream takes them: the thinking of the messages at `thoughts` taken out, and no white space at the end
-    of an assistant's text where that is refused."""
+    """The changes, adapted to the upstream.
+
+    The thinking of the messages at `thoughts` is removed, and white space at the end of an assistant's text if the upstream
+    refuses it.
+    """
     trimmed = trim_endings(messages, made) if options.refuses_trailing_space else made
     return without_thinking(trimmed, messages, thoughts)
 
 
 def carry_on_changes(changes: Changes, keys: tuple[bytes, ...], conversation: Conversation) -> Changes | None:
-    """An earlier request's changes in one that goes on from it; None where it does not, or where a user has spoken since.
+    """An earlier request's changes, for a request that extends it. None if it does not, or the user has spoken since.
 
     Args:
-        keys: of the earlier request's messages.
+        keys: keys of the earlier request's messages.
     """
     messages = conversation.messages
     if len(messages) <= len(keys) or messages.keys[: len(keys)] != keys:

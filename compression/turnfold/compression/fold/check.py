@@ -19,10 +19,10 @@ from turnfold.compression.wire.spans import is_json
 
 
 def check(received: Conversation, forwarded: Conversation, waived: frozenset[str] = frozenset()) -> None:
-    """Hold a fold against the laws, but for those that are `waived` (a single giant message has to be cut to fit at all).
+    """Check a fold against the laws, except the `waived` ones (a single giant message can only be made to fit by cutting it).
 
     Raises:
-        FoldRejected: with the slug of the first law that it breaks.
+        FoldRejected: with the slug of the first violated law.
     """
     for reason, breaks in _LAWS:
         if reason not in waived and breaks(received.messages, forwarded.messages):
@@ -30,7 +30,7 @@ def check(received: Conversation, forwarded: Conversation, waived: frozenset[str
 
 
 def _changes_system(old: Messages, new: Messages) -> bool:
-    """Whether instructions changed; those that the provider no longer shows to the model may go."""
+    """Whether instructions changed. Those that the provider no longer shows to the model may be removed."""
     if [old[i].raw for i in old.pinned] == [new[i].raw for i in new.pinned]:
         return False
     cleared = Counter(old[i].raw for i in old.cleared)
@@ -58,7 +58,7 @@ def _breaks_roles(old: Sequence[Message], new: Sequence[Message]) -> bool:
     adjacent = _adjacent(new)
     if not adjacent:
         return False
-    # A message of nothing but reasoning may go by itself: the wires that have such messages take neighbours of one role.
+    # A message with only reasoning may be removed by itself: the wires with such messages allow neighbours of one role.
     thoughts = sum(m.reasoning is not None and not m.reasoning.bare for m in old)
     return adjacent > _adjacent(old) + thoughts
 
@@ -73,16 +73,19 @@ def _first_role(messages: Sequence[Message]) -> str:
 
 
 def _breaks_calls(old: Sequence[Message], new: Sequence[Message]) -> bool:
-    """Whether a call lost its result, or a result its call. What was loose in the received request may stay so, as often as it
-    was there: the same id may be loose in one place and paired in another."""
+    """Whether a call lost its result, or a result its call.
+
+    Calls and results unpaired in the received request may stay so, as often as they were: one id may be unpaired in one place and
+    paired in another.
+    """
     loose = _loose_ends(new)
     return bool(loose) and bool(loose - _loose_ends(old))
 
 
 def _loose_ends(messages: Sequence[Message]) -> Counter[tuple[str, str]]:
-    """Calls without a result before the next message that is none, and results without such a call.
+    """Calls without a result before the next message that is not a result, and results without such a call.
 
-    Instructions between a call and its results do not part them, as they don't in a unit (``fold.units``). Calls and results
+    Instructions between a call and its results do not separate them, nor do they in a unit (``fold.units``). Calls and results
     without an id, as in the old ``function_call``, are paired with each other.
     """
     loose: list[tuple[str, str]] = []
@@ -106,7 +109,7 @@ def _breaks_arguments(old: Sequence[Message], new: Sequence[Message]) -> bool:
 
 
 def _spoiled_arguments(message: Message) -> list[str]:
-    """Those of its arguments that should be JSON and are none; looked at once for all requests that hold the message."""
+    """Its arguments that should be JSON but are not; checked once for all requests with the message."""
     found: list[str] | None = message.written.get("spoiled")
     if found is None:
         found = message.written["spoiled"] = [t.text for t in message.arguments if t.is_json and not is_json(t.text)]
@@ -128,7 +131,7 @@ def _empties_message(old: Sequence[Message], new: Sequence[Message]) -> bool:
 
 
 def _empty(messages: Sequence[Message]) -> Counter[str]:
-    """Messages without content. A result goes by the call that it answers: it may be given a mark that moves."""
+    """Messages without content. A result is identified by the call that it answers, since it may be given a mark that moves."""
     return Counter((m.is_result and m.answers) or m.raw for m in messages if not (m.holds or m.has_calls))
 
 
@@ -138,7 +141,7 @@ def _breaks_seal(old: Sequence[Message], new: Sequence[Message]) -> bool:
 
 
 def _breaks_turn(old: Messages, new: Messages) -> bool:
-    """Whether an assistant's message of the turn that is going on changed or went, from the turn's first reasoning on.
+    """Whether an assistant's message of the current turn was changed or removed, from the turn's first reasoning on.
 
     Anthropic, "Extended thinking": the blocks of the latest assistant turn, through its tool loop, can't be modified.
     """
@@ -151,8 +154,10 @@ def _breaks_turn(old: Messages, new: Messages) -> bool:
 
 
 def _invents_message(old: Messages, new: Messages) -> bool:
-    """Whether a message was invented or moved: roles and call ids must come in the order that they had. What is `placed` may go
-    behind the next user's message."""
+    """Whether a message was invented or moved: roles and call ids must keep their order.
+
+    A `placed` message may move after the next user message.
+    """
     if any(old[i].placed for i in old.pinned):
         return _is_out_of_order([m for m in old if not m.placed], [m for m in new if not m.placed])
     return _is_out_of_order(old, new)
@@ -167,7 +172,7 @@ def _is_out_of_order(old: Sequence[Message], new: Sequence[Message]) -> bool:
 
 
 def _common(one: Iterable[Message], other: Iterable[Message], most: int) -> int:
-    """How many messages of the same place both begin with, `most` at most."""
+    """How many first messages both have in the same place, up to `most`."""
     pairs = enumerate(islice(zip(one, other, strict=False), most))
     return next((i for i, (a, b) in pairs if a is not b and _place(a) != _place(b)), most)
 
@@ -177,12 +182,12 @@ def _place(message: Message) -> tuple[Any, ...]:
 
 
 def _invents_marks(old: Messages, new: Messages) -> bool:
-    """Whether more messages carry cache marks than before. A mark that Turnfold sets may be the only one."""
+    """Whether more messages carry cache marks than before. The only exception is a single mark set by Turnfold."""
     return len(new.marked) > max(1, len(old.marked))
 
 
 def attachments_lost(old: Messages, new: Messages) -> bool:
-    """Whether an attachment of a user's or assistant's message is gone; those of tool results fold like the results."""
+    """Whether an attachment of a user's or assistant's message was lost; those of tool results fold with the results."""
     return not _attachments(old) <= _attachments(new)
 
 
@@ -191,9 +196,9 @@ def _attachments(messages: Messages) -> Counter[tuple[str, str]]:
     return Counter([(m.role, one.label) for m in said for one in m.attached])
 
 
-#: The slug of the one law that a budget may waive.
+#: The slug of the only law that a budget may waive.
 ATTACHMENT_LOST: Final = "attachment-lost"
-#: The slug of the law that a cut may waive, when nothing else makes a request fit.
+#: The slug of the law that a cut may waive, if nothing else makes a request fit.
 TURN_BROKEN: Final = "turn-broken"
 
 _Law = Callable[[Messages, Messages], bool]

@@ -33,12 +33,12 @@ def schema_tokens(conversation: Conversation, model: str, memo: Memo) -> int:
     return memo.get(("schema", digest(schema), model), lambda: tokens.count_for_model(schema, model)) if schema else 0
 
 
-#: Sums of the tokens of the first messages, of none at first: what is known of a beginning holds when its end changes.
+#: Running sums of the messages' tokens, initially of none. Sums over the beginning stay valid when the end changes.
 _NOTHING: Final = array("q", [0])
 
 
 def message_tokens(message: Message, model: str, memo: Memo) -> int:
-    """Tokens of a message, its overhead included."""
+    """Tokens of a message, including its overhead."""
     encoding = tokens.encoding_for_model(model)
     if encoding == tokens.BORDER_ENCODING:
         return message.tokens

@@ -17,30 +17,31 @@ from turnfold.compression.fold.policy import Shape
 from turnfold.compression.fold.units import Unit, examples_end
 from turnfold.compression.options import FoldDecision, FoldOptions
 
-_LEFT_WHOLE: Final = 0.95  # share of their tokens that units keep at FACTS if nothing in them is shortened
+_LEFT_WHOLE: Final = 0.95  # share of their tokens that units keep at FACTS if none of their texts is shortened
 
 
 class Course(NamedTuple):
-    """What is replayed: units with their running sums, and the options. A sum at index i is that of the units before i.
+    """The input of a replay: units with their running sums, and the options. The sum at index i covers the units before i.
 
-    Sums and requests are arrays, since each request copies those of the one before.
+    Sums and requests are arrays, since each request copies those of the previous one.
 
     Attributes:
-        squeeze: factor of the budget's limit, as of ``policy.thresholds``.
-        first: index of the first user unit behind worked examples; nothing before it is ever folded.
-        requests: indices of the units at which a request ended, from `first` on.
+        squeeze: factor for the budget's limit, as in ``policy.thresholds``.
+        first: index of the first user unit after worked examples; nothing before it is ever folded.
+        requests: indices of the units that end a request, from `first` on.
         total: tokens of all units.
-        raw: tokens of all but what is never folded: what stands before `first`, pinned units, those with attachments.
-        facts: the same at FACTS.
+        raw: tokens of the units that can be folded: not those before `first`, pinned ones, or ones with attachments.
+        facts: tokens of these units at FACTS.
         users: user units.
         reasons: units with signed reasoning.
-        lines: tokens of results of which lines are copied.
-        overs: user units that ask over all that users have kept.
-        entries: about the tokens of that.
-        marks: indices of units on which the client sets cache marks, so that caches hit at its marks only; none of instructions.
-        interrupted: indices of units that hold a user's message between a call and its late result.
-        tables: indices of units with rows, whoever wrote them.
-        decided: earlier decisions by the number of messages that had come.
+        lines: tokens of results from which lines are copied.
+        overs: user units that ask about all entries that users keep.
+        entries: approximate tokens of these entries.
+        marks: indices of units on which the client sets cache marks, which means that caches hit only at its marks; instructions
+            excluded.
+        interrupted: indices of units with a user's message between a call and its late result.
+        tables: indices of units with rows, of any author.
+        decided: earlier decisions, by the number of messages at that time.
     """
 
     units: Sequence[Unit]
@@ -68,7 +69,7 @@ class Course(NamedTuple):
 
     @property
     def forgets_front(self) -> bool:
-        """Whether a fold makes caches forget what is in front of it too: those hit at marks, or at ends of earlier requests."""
+        """Whether a fold also invalidates the cache before it: caches that hit at marks, or at ends of earlier requests."""
         return self.marked or self.options.cache_breakpoints
 
     def tokens(self, start: int, end: int) -> int:
@@ -76,40 +77,42 @@ class Course(NamedTuple):
         return self.raw[end] - self.raw[start]
 
     def folds(self, start: int, end: int, stays: frozenset[int]) -> int:
-        """Tokens of the units ``start..end`` that a fold takes, where tables among those that `stays` names are left."""
+        """Tokens of the units ``start..end`` that a fold takes, without tables listed in `stays`."""
         return self.tokens(start, end) - sum(self.units[i].tokens for i in self.staying_tables(start, end, stays))
 
     def staying_tables(self, start: int, end: int, stays: frozenset[int]) -> list[int]:
-        """Of the units ``start..end`` those with rows that stay."""
+        """The units with rows among ``start..end`` that stay."""
         return [i for i in self.tables if start <= i < end and i in stays]
 
     def has_user(self, start: int, end: int) -> bool:
-        """Whether a user message comes within these units or right behind them."""
+        """Whether a user message is among these units or directly follows them."""
         return any(u.is_user for u in self.units[start : end + 1])
 
     def has_reasoning(self, start: int, end: int) -> bool:
-        """Whether a unit of ``start..end`` holds signed reasoning."""
+        """Whether a unit of ``start..end`` has signed reasoning."""
         return self.reasons[end] > self.reasons[start]
 
     def is_left_whole(self, start: int, end: int) -> bool:
-        """Whether FACTS leave next to nothing out of the units ``start..end``, as where reasoning is whole or gone."""
+        """Whether FACTS leave the units ``start..end`` almost complete, as when reasoning is either complete or removed."""
         return self.facts[end] - self.facts[start] > _LEFT_WHOLE * self.tokens(start, end)
 
     def share_over_all(self, index: int) -> float:
-        """Share of the user's messages up to the unit at `index` that ask over all that was kept; 0 for a single one."""
+        """Share of the user's messages up to the unit at `index` that ask about all kept entries; 0 if only one does."""
         asked = self.overs[index + 1]
         return asked / self.users[index + 1] if asked > 1 else 0.0
 
     def loop(self, index: int) -> int | None:
-        """The user unit under which the unit at `index` stands, where signed reasoning stands in between: nothing of such a
-        turn may change while it goes on."""
+        """The user unit of the turn with the unit at `index`, if signed reasoning is in between; otherwise None.
+
+        Nothing in such a turn may change while it continues.
+        """
         if self.options.drops_thinking:
             return None
         user = bisect_left(self.users, self.users[index + 1]) - 1
         return user if self.users[index + 1] and self.has_reasoning(user, index + 1) else None
 
     def shape_at(self, turn: int) -> Shape:
-        """What the requests up to one, counted from 0, say of the conversation's kind."""
+        """The kind of the conversation, judged by the requests up to the given one (counted from 0)."""
         end, turns = self.requests[turn] + 1, turn + 1
         return Shape(
             pace=self.total[end] / turns,
@@ -120,10 +123,10 @@ class Course(NamedTuple):
 
 
 def course(units: Sequence[Unit], options: FoldOptions, squeeze: float, known: Course | None = None, same: int = 0) -> Course:
-    """Units ready to be replayed; the options' precedents, borrowed ones too, are those of this conversation.
+    """Units prepared for a replay. The options' precedents, including borrowed ones, must be those of this conversation.
 
     Args:
-        known: a course whose first `same` units are these; only the sums behind them are made.
+        known: a course with the same first `same` units; only later sums are computed.
     """
     first = _first(units, options)
     if known is not None and known.first != first:
@@ -162,8 +165,11 @@ def _tables(units: Sequence[Unit], known: Course | None, same: int) -> Sequence[
 
 
 def _first(units: Sequence[Unit], options: FoldOptions) -> int:
-    """Index of the first user unit that can be folded. In front of it stay worked examples, as many as half of a budget holds, or
-    what says what is to be done with each message, if two thirds hold it."""
+    """Index of the first user unit that can be folded.
+
+    Before it stay worked examples, as many as fit into half of a budget, or general instructions for all messages, if they fit
+    into two thirds.
+    """
     first = next((i for i, unit in enumerate(units) if unit.is_user), len(units))
     most = None if options.budget is None else options.budget // 2
     rules = inf if options.budget is None else options.budget * 2 // 3
@@ -176,12 +182,14 @@ def _first(units: Sequence[Unit], options: FoldOptions) -> int:
 
 
 def _announces(begin: Sequence[Unit]) -> bool:
-    """Whether a talk begins with what is to be done with each message to come, or how, and goes on with the first."""
+    """Whether a conversation begins with instructions for each later message or for how to answer, followed by the first of
+    these.
+    """
     return len(begin) == 3 and begin[0].announces and begin[2].is_user and not (begin[1].is_user or begin[1].pinned)
 
 
 def _sums(known: array[int] | None, same: int, more: Sequence[int]) -> array[int]:
-    """Running sums that go on where others come to behind their first `same` values."""
+    """Running sums that extend the first `same` values of earlier ones."""
     if not known:
         return array("q", accumulate(more, initial=0))
     return known[:same] + array("q", accumulate(more, initial=known[same]))

@@ -43,19 +43,19 @@ def rung(total: int) -> int:
 
 
 def at_first(options: FoldOptions) -> FoldDecision:
-    """What holds before the first point: what is usual at these prices, whatever is believed by now, or the share that is set.
+    """The decision before the first point: the usual values for these prices, or the configured share. Beliefs are ignored.
 
-    Nothing is folded there, unless a budget asks for it, but what the conversation costs until then counts for what may be put at
-    risk later. No precedent keeps it, so it must be the same at any time and on any replica.
+    Nothing is folded before it, unless a budget requires that, but the cost until then counts for what a later fold may risk. It
+    is not stored as a precedent, so it must be the same at any time and on any replica.
     """
     return FoldDecision(usual_warmth(options.prices) if options.belief is not None else set_warmth(options.cache_hit_share))
 
 
 def prefixes(keys: Sequence[bytes], ends: Iterable[int]) -> dict[int, str]:
-    """Digests of the beginnings of a list of message keys, by their lengths; none for lengths beyond it.
+    """Digests of prefixes of a list of message keys, by their lengths. Lengths beyond the list are left out.
 
     Args:
-        keys: of equal size.
+        keys: keys of equal size.
         ends: lengths, in any order.
     """
     found: dict[int, str] = {}
@@ -67,7 +67,7 @@ def prefixes(keys: Sequence[bytes], ends: Iterable[int]) -> dict[int, str]:
 
 
 def known_prefixes(messages: Messages, ends: Collection[int], memo: Memo) -> dict[int, str]:
-    """The same of a conversation's messages, at least: those that an earlier request asked for are not made again."""
+    """Digests of prefixes of a conversation's messages, at least those requested. Earlier requests' digests are reused."""
 
     def run(known: dict[int, str] | None, same: int) -> dict[int, str]:
         found = {end: name for end, name in known.items() if end <= same} if known else {}
@@ -79,17 +79,17 @@ def known_prefixes(messages: Messages, ends: Collection[int], memo: Memo) -> dic
 
 
 def binding(precedents: Sequence[Precedent], messages: Messages, memo: Memo) -> tuple[Precedent, ...]:
-    """Those that were made under a beginning of this conversation, in the order of its messages."""
+    """The precedents made under a prefix of this conversation, in order of their messages."""
     own = known_prefixes(messages, [p.at for p in precedents], memo)
     return tuple(sorted((p for p in precedents if own.get(p.at) == p.prefix), key=lambda p: p.at))
 
 
 def under_prices(options: FoldOptions, total: int) -> FoldOptions:
-    """The options with the cache prices that hold in the whole conversation, where they are not known.
+    """The options with the cache prices for the whole conversation, if these are not known.
 
-    What was learned later must not move what was folded before. So the conversation's first decision says whether there is a
-    cache, and all others say the same; below the first rung, where a point may depend on prices, none is believed in. Where it
-    was made before the first cached token was seen, nothing more is folded at prices that turned out to be wrong.
+    Later observations must not move earlier folds. So the first decision of the conversation determines whether there is a cache,
+    and all others follow it. Below the first rung, where a point may depend on prices, no cache is assumed. If the first decision
+    was made before the first cached token was observed, nothing more is folded, since the prices were wrong.
 
     Args:
         options: bound to the conversation (`binding`, `bound_belief`).
@@ -105,7 +105,7 @@ def under_prices(options: FoldOptions, total: int) -> FoldOptions:
 
 
 def bound_belief(belief: FoldDecision | None, messages: Messages, memo: Memo) -> FoldDecision | None:
-    """What is believed, with those summaries only that were written under a beginning of this conversation."""
+    """The belief, limited to summaries that were written under a prefix of this conversation."""
     if belief is None or not belief.summaries:
         return belief
     own = known_prefixes(messages, [one.end for one in belief.summaries], memo)
@@ -113,7 +113,7 @@ def bound_belief(belief: FoldDecision | None, messages: Messages, memo: Memo) ->
 
 
 def bound_likenesses(likenesses: Sequence[Likeness], messages: Messages, memo: Memo) -> tuple[Likeness, ...]:
-    """Those that were decided under a beginning of this conversation."""
+    """The similarities that were determined under a prefix of this conversation."""
     own = known_prefixes(messages, [one.at for one in likenesses], memo)
     return tuple(one for one in likenesses if own.get(one.at) == one.prefix)
 
@@ -121,7 +121,7 @@ def bound_likenesses(likenesses: Sequence[Likeness], messages: Messages, memo: M
 def fresh(
     decided: Mapping[int, FoldDecision], known: Sequence[Precedent], messages: Messages, memo: Memo
 ) -> tuple[Precedent, ...]:
-    """New precedents: what was decided at numbers of messages at which none is known."""
+    """New precedents: decisions at numbers of messages for which none is known."""
     if not decided:
         return ()
     before = {p.at for p in known}

@@ -17,9 +17,9 @@ from turnfold.compression.wire.conversation import Changes, Message, Path, Texts
 
 
 def trim_endings(messages: Sequence[Message], made: Changes) -> Changes:
-    """The same changes, with no white space at the end of an assistant's text behind the first of them.
+    """The changes, without white space at the end of assistant texts after the first change.
 
-    Messages that are signed or hold nothing but white space stay as they are.
+    Signed messages and messages of only white space stay unchanged.
     """
     trimmed = {}
     for index in kept_indices(made.dropped, _first_changed(made, len(messages)), len(messages)):
@@ -34,7 +34,7 @@ def _first_changed(made: Changes, nothing: int) -> int:
 
 
 def _trimmed_ending(message: Message, new: Texts) -> dict[Path, str] | None:
-    """The message's new texts with its last text trimmed; None where there is nothing to trim."""
+    """The message's new texts with the last one trimmed; None if there is nothing to trim."""
     if not message.texts:
         return None
     last = message.texts[-1]

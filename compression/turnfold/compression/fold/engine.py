@@ -32,28 +32,28 @@ from turnfold.compression.wire.edits import Edit, apply, invert
 
 @dataclass(frozen=True, slots=True)
 class Folded:
-    """A conversation as it is to be forwarded.
+    """The result of folding a conversation.
 
     Attributes:
-        conversation: as received.
-        forwarded: as sent, parsed from the written bytes; `conversation` itself if nothing is changed.
-        changes: what was changed.
-        folded: whether anything is folded, or takes another form.
-        reason: a slug: why nothing was folded (as of ``replay.Outlook``, "not-smaller", why the conversation is held); else
+        conversation: the conversation as received.
+        forwarded: the conversation as sent, parsed from the written bytes; `conversation` itself if nothing is changed.
+        changes: the changes made.
+        folded: whether anything is folded or shaped.
+        reason: a slug: why nothing was folded (as in ``Outlook``, "not-smaller", why the conversation is held); else
             "over-budget" when the parts that stay verbatim exceed the budget, "attachments-left-out" when a budget left no room
             for them, else "".
-        tokens_before: tokens of the request as received, by the model's own count, tool schemas included.
+        tokens_before: tokens of the request as received, by the model's own vocabulary, including tool schemas.
         tokens_after: tokens of `forwarded`.
-        sections: originals of what is folded, and what stands instead, for drill-down.
-        section_of: per message index, the section that it is in.
-        recalls: per message index of a user message, what is quoted behind it.
-        events: fold events that the conversation has seen so far.
-        fitting: how often the plan had to be made smaller to fit a budget; 0 as a rule.
+        sections: originals of the folded content, and their replacements, for drill-down.
+        section_of: for each message index, its section.
+        recalls: for each user message index, the recall after it.
+        events: number of fold events of the conversation so far.
+        fitting: how often the plan had to be made smaller to fit a budget; usually 0.
         outlook: when the first or next fold comes, in tokens of the border counter.
-        decided: what was decided beside the options' precedents; whoever sends `forwarded` keeps it first (``decisions``).
-        precedence: how far the precedents are known, these included.
-        wanted: blocks for which a written summary would be used, where the options ask for it.
-        open_questions: indices of user messages of which the options ask what vectors say, and do not know (``ask``).
+        decided: new precedents; whoever sends `forwarded` must store them first (``decisions``).
+        precedence: what is known of the precedents, including new ones.
+        wanted: blocks for which a written summary would be used, if the options ask for them.
+        open_questions: indices of user messages whose similarities the options request but do not contain (``ask``).
     """
 
     conversation: Conversation
@@ -76,7 +76,7 @@ class Folded:
 
     @property
     def only_shaped(self) -> bool:
-        """Whether nothing is folded, but tool results took another form."""
+        """Whether nothing is folded, but tool results are shaped."""
         return self.folded and not self.sections
 
     @property
@@ -87,12 +87,12 @@ class Folded:
 
     @property
     def body(self) -> bytes:
-        """The bytes to send; those received when nothing is changed."""
+        """The bytes to send; the received bytes if nothing is changed."""
         return self.forwarded.body
 
     @property
     def restore(self) -> tuple[Edit, ...]:
-        """Edits that turn `body`, as text, back into what was received."""
+        """Edits that turn `body`, as text, back into the received text."""
         if self.forwarded is self.conversation:
             return ()
         return invert(self.conversation.text, self.conversation.wire.write(self.conversation, self.changes))
@@ -106,15 +106,15 @@ OVER_BUDGET: Final = "over-budget"
 _NO_CHANGES: Final = Changes()
 _NO_OUTLOOK: Final = Outlook()
 
-#: The engine, as its callers see it.
+#: The engine's signature, for its callers.
 Fold = Callable[[Conversation, FoldOptions, Memo], Folded]
 
 
 def fold(conversation: Conversation, options: FoldOptions, memo: Memo) -> Folded:
-    """Fold a conversation. Pure: the same conversation and options give the same bytes; `memo` only saves time.
+    """Fold a conversation. Deterministic: equal conversations and options give equal bytes. `memo` only saves time.
 
     Raises:
-        FoldRejected: our own output failed a check (never for what a client can send).
+        FoldRejected: our own output failed a check (no client input can cause this).
     """
     options = _under(conversation, options, memo)
     if conversation.held:
@@ -144,7 +144,7 @@ def _precedence(
 
 
 def _chosen(plain: Folded, best: Attempt, options: FoldOptions, memo: Memo) -> Folded:
-    """The fold of an attempt, where it is smaller; else the conversation as it came."""
+    """The fold of an attempt if it is smaller; otherwise the conversation unchanged."""
     conversation = plain.conversation
     forwarded = conversation.with_changes(best.changes, memo)
     after = conversation_tokens(forwarded, options.model, memo)
@@ -179,7 +179,7 @@ def _exceeds(size: int, options: FoldOptions) -> bool:
 
 
 def _under(conversation: Conversation, options: FoldOptions, memo: Memo) -> FoldOptions:
-    """The options with what the conversation says where they say nothing."""
+    """The options, with gaps filled from the conversation."""
     model = options.model or conversation.model
     bound = binds_thinking(model) if options.preserved_thinking is None else options.preserved_thinking
     stays = options.recall_stays or conversation.marked_at_end
@@ -200,10 +200,10 @@ def _under(conversation: Conversation, options: FoldOptions, memo: Memo) -> Fold
 
 
 def _is_smaller(plain: Folded, best: Attempt, forwarded: Conversation, after: int, options: FoldOptions, memo: Memo) -> bool:
-    """Whether a fold of `after` tokens is smaller than what came in.
+    """Whether a fold of `after` tokens is smaller than the received conversation.
 
-    Where thinking is bound to what was sent, the answer must not change between two fold events, so it depends only on what
-    stands before the newest one.
+    If thinking is bound to the messages sent, the answer must not change between two fold events, so it depends only on the
+    messages before the newest one.
     """
     if not (options.preserved_thinking and best.plan.events):
         return after < max(plain.tokens_before, plain.tokens_after)
@@ -216,7 +216,7 @@ def _is_smaller(plain: Folded, best: Attempt, forwarded: Conversation, after: in
 
 
 def fold_request(body: bytes, options: FoldOptions, memo: Memo) -> Folded:
-    """Fold a chat-completions body: :func:`fold` of what is read from it.
+    """Fold the body of a chat-completions request: read it, then call :func:`fold`.
 
     Raises:
         FoldRejected: "unparsable" if the body cannot be read; or our own output failed a check.
@@ -225,19 +225,23 @@ def fold_request(body: bytes, options: FoldOptions, memo: Memo) -> Folded:
 
 
 def unfold(folded: Folded) -> bytes:
-    """The body as it was received, byte for byte (law 3), from what was forwarded and the edits that restore it."""
+    """The received body, byte for byte (law 3), restored from the forwarded one and its edits."""
     return apply(folded.forwarded.text, folded.restore).encode("utf-8")
 
 
 def state_written(conversation: Conversation, options: FoldOptions, memo: Memo) -> Conversation:
-    """The conversation with its state's blocks in its messages and nothing folded, byte for byte as `fold` leaves it when it
-    folds nothing; itself where it has no state."""
+    """The conversation with its state blocks inserted and nothing folded, byte for byte as `fold` leaves it if it folds nothing.
+
+    The conversation itself if it has no state.
+    """
     return _fold_nothing(conversation, options, memo).forwarded
 
 
 def lean(conversation: Conversation, options: FoldOptions, memo: Memo) -> Conversation:
-    """The conversation without a state of its own: only the block in force is left, as text in front of the last user message,
-    so that no cut can lose it; itself where it has no state."""
+    """The conversation with only the state block in force, as text before the last user message, so that no cut can lose it.
+
+    The conversation itself if it has no state.
+    """
     pins = conversation.state.pins
     if not pins:
         return conversation
@@ -248,7 +252,7 @@ def lean(conversation: Conversation, options: FoldOptions, memo: Memo) -> Conver
 
 
 def conversation_name(conversation: Conversation) -> str:
-    """Digest of its messages up to and including the user's first one: identifies a conversation that has no name.
+    """Digest of the messages up to and including the user's first one: identifies a conversation without a name.
 
     A system text outside of the messages is left out: some clients change it with every request.
     """
@@ -269,10 +273,10 @@ def _fold_nothing(
     rejected: Changes = _NO_CHANGES,
     outlook: Outlook = _NO_OUTLOOK,
 ) -> Folded:
-    """The conversation as it came, but for the blocks of its state, and for thinking that is no longer valid.
+    """The conversation unchanged, except for its state blocks and thinking that is no longer valid.
 
     Args:
-        rejected: changes that made nothing smaller: what they do to thinking is done.
+        rejected: changes that made nothing smaller; only their effect on thinking is applied.
         outlook: why nothing is folded.
     """
     before = conversation_tokens(conversation, options.model, memo)
@@ -287,7 +291,7 @@ def _fold_nothing(
 
 
 def _state_changes(conversation: Conversation, options: FoldOptions, memo: Memo, rejected: Changes) -> Changes:
-    """The blocks of a conversation's state, and what rejected changes do to thinking."""
+    """The state blocks of a conversation, and the effect of rejected changes on thinking."""
     cut = units(conversation.messages, {}, memo)
     nothing = Plan((), len(cut), (), 0, len(cut), 0)
     given = FoldTask(conversation, cut, {}, options, memo)

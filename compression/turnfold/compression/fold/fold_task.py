@@ -23,10 +23,10 @@ class FoldTask(NamedTuple):
     """A conversation that is being folded.
 
     Attributes:
-        cut: its units.
-        results: forms of its tool results.
+        cut: the conversation's units.
+        results: the forms of its tool results.
         repeats: the first message that may be replaced by a reference to an equal one.
-        free: tokens of the budget that are left free for what is to come, beside what the options' may take.
+        free: tokens of the budget to leave free for later messages.
     """
 
     conversation: Conversation
@@ -39,7 +39,7 @@ class FoldTask(NamedTuple):
 
 
 def fold_task(conversation: Conversation, options: FoldOptions, memo: Memo) -> FoldTask:
-    """A conversation with its results in the forms that they take, and in units that count the blocks of its state."""
+    """A conversation with shaped results, in units whose tokens include the state blocks."""
     messages = conversation.messages
     kept = kept_messages(messages, options.keep)
     shaped, repeats = _shape(conversation, options, memo, kept) if options.shape_results and messages.results else ({}, 0)
@@ -55,6 +55,6 @@ def _shape(conversation: Conversation, options: FoldOptions, memo: Memo, kept: f
 
 
 def _enough(options: FoldOptions) -> int:
-    """Tokens of the shortest prompt that the provider caches; 0: that makes none cheaper, or a budget is about as small."""
+    """Tokens of the shortest prompt that the provider caches; 0 if caching makes none cheaper, or a budget is about as small."""
     enough = (options.prices_if_cached or options.prices).cached_from
     return enough if options.budget is None or options.budget > 2 * enough else 0

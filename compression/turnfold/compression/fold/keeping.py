@@ -23,7 +23,7 @@ def kept_messages(messages: Messages, keep: Keep) -> frozenset[int]:
 
 
 def _results(messages: Messages, keep: Keep) -> Sequence[int]:
-    """Results of the tools, or of all of them."""
+    """Results of the given tools, or of all tools."""
     if "tool" in keep.roles:
         return messages.results
     if not keep.tools:

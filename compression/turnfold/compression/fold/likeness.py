@@ -27,7 +27,7 @@ from turnfold.compression.text.private import Range, Redactor, without
 from turnfold.compression.wire.conversation import Message
 
 _SCALE: Final = 127
-_MOST_ASKED: Final = 1000  # characters from each end of a long question
+_MOST_ASKED: Final = 1000  # characters at each end of a long question
 _ENGLISH: Final = "english"
 _OTHER_SCRIPT: Final = 1.5  # bytes of a character
 
@@ -35,12 +35,12 @@ Small = npt.NDArray[np.int8]
 
 
 def passage_texts(text: str, private: Sequence[Range] = ()) -> list[str]:
-    """The passages of a message's text, as recall cuts them, without its private parts."""
+    """The passages of a message's text, divided as for recall, without its private parts."""
     return [without(text, private, start, end) for start, end in passages(with_breaks(text))]
 
 
 def private_parts(messages: Sequence[Message]) -> dict[bytes, tuple[Range, ...] | None]:
-    """By key the private parts of the messages that have any; None where such a part goes on from or into another message."""
+    """The private parts of messages, by key, for those that have any; None if such a part spans several messages."""
     redact, found = Redactor(), dict[bytes, tuple[Range, ...] | None]()
     for message in messages:
         began_inside, ranges = redact.is_inside, tuple(redact.ranges(message.text))
@@ -52,7 +52,7 @@ def private_parts(messages: Sequence[Message]) -> dict[bytes, tuple[Range, ...] 
 
 
 def question_messages(messages: Sequence[Message], user: int) -> list[Message]:
-    """What a question's text is made of: its own message, behind the exchange before it where it says nothing of its own."""
+    """The messages of a question's text: its own, preceded by the previous exchange if it has no content of its own."""
     asked = messages[user]
     if has_content(words.fold(asked.own)):
         return [asked]
@@ -61,7 +61,7 @@ def question_messages(messages: Sequence[Message], user: int) -> list[Message]:
 
 
 def question_text(messages: Sequence[Message], user: int) -> str:
-    """What to encode of a user message: its own text, with the exchange before it where it says nothing of its own."""
+    """The text to encode for a user message: its own, with the previous exchange if it has no content of its own."""
     read = [m.own for m in question_messages(messages, user)]
     if len(read) == 1 and has_content(words.fold(read[0])):
         return read[0] if len(read[0]) <= 2 * _MOST_ASKED else f"{read[0][:_MOST_ASKED]}\n{read[0][-_MOST_ASKED:]}"
@@ -69,7 +69,7 @@ def question_text(messages: Sequence[Message], user: int) -> str:
 
 
 def language_of(text: str) -> str:
-    """The language of a text as the stemmer names it; English where too little is said, "" where that is in another script."""
+    """The language of a text as named by the stemmer: English if the text is too short, "" if it is in another script."""
     name = words.language(set(words.words(words.fold(text))))
     if name != _ENGLISH or text.isascii():
         return name
@@ -77,26 +77,26 @@ def language_of(text: str) -> str:
 
 
 def likeness(messages: Sequence[Message], user: int, question: bytes, vectors: Mapping[bytes, bytes]) -> Likeness:
-    """How like a user message the passages before it are.
+    """The similarity of a user message to the passages before it.
 
     Args:
-        messages: of the conversation.
+        messages: the conversation's messages.
         user: index of the user message.
-        question: its vector.
-        vectors: by key of a message the vectors of its passages, one after the other.
+        question: the message's vector.
+        vectors: for each message key, the concatenated vectors of its passages.
     """
     by_message = tuple(cosines(question, vectors.get(m.key, b"")) for m in messages[:user])
     return nothing_known(messages, user) if not any(by_message) else replace(nothing_known(messages, user), by_message=by_message)
 
 
 def nothing_known(messages: Sequence[Message], user: int) -> Likeness:
-    """What is decided of a user message where vectors say nothing: its words alone decide."""
+    """The similarity of a user message without vectors: only its words decide."""
     at = user + 1
     return Likeness(at, prefixes([m.key for m in messages[:at]], [at])[at])
 
 
 def cosines(question: bytes, vectors: bytes) -> bytes:
-    """For each of the vectors its cosine with another one, times 127, as int8."""
+    """For each vector, its cosine with the question's, times 127, as int8."""
     asked, size = np.frombuffer(question, np.int8), len(question)
     if not vectors or not size or len(vectors) % size:
         return b""

@@ -17,11 +17,11 @@ from turnfold.compression.wire.conversation import Changes, MarkMove, Message, M
 
 
 def move_marks(messages: Messages, changes: Changes, recalled: Container[int] = frozenset(), *, convert: bool = False) -> Changes:
-    """The changes with the marks of what they leave out on what they send.
+    """The changes, with the marks of left-out messages moved to messages that are sent.
 
     Args:
-        recalled: messages with recall behind their text, which may be gone in the next request: no mark goes behind it.
-        convert: whether a user's message may become a list of parts for it.
+        recalled: messages with recall after their text. No mark may follow it, since it may be gone in the next request.
+        convert: whether a user's message may be turned into a list of parts for a mark.
     """
     if not messages.marked:
         return changes
@@ -30,7 +30,7 @@ def move_marks(messages: Messages, changes: Changes, recalled: Container[int] = 
     if not lost:
         return changes
     moves: dict[tuple[int, str], MarkMove] = {}
-    for source in reversed(lost):  # of two marks in one run the earlier one gets a place further ahead
+    for source in reversed(lost):  # of two marks in one run, the earlier one gets a place further ahead
         places = _places(messages, changes, gone, source, recalled, convert)
         move = next((one for one in places if (one.target, one.place) not in moves), None)
         if move is not None:
@@ -43,7 +43,7 @@ def move_marks(messages: Messages, changes: Changes, recalled: Container[int] = 
 def _places(
     messages: Sequence[Message], changes: Changes, gone: Container[int], source: int, recalled: Container[int], convert: bool
 ) -> Iterator[MarkMove]:
-    """Places for the mark of a message that is left out, the best first."""
+    """Places for the mark of a message that is left out, best first."""
     behind = next((i for i in range(source + 1, len(messages)) if i not in gone), None)
     if behind is not None and _has_parts(messages, changes, behind) and _beside(changes, behind)[0]:
         yield MarkMove(source, behind, "front")
@@ -60,7 +60,7 @@ def _places(
 
 
 def _has_parts(messages: Sequence[Message], changes: Changes, index: int) -> bool:
-    """Whether texts inserted beside a message are parts of their own."""
+    """Whether texts inserted into a message are separate parts."""
     return messages[index].is_list or index in changes.apart
 
 

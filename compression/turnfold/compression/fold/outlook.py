@@ -22,11 +22,10 @@ class Outlook(NamedTuple):
     """Why nothing is folded yet.
 
     Attributes:
-        reason: "short"; "unfoldable": most of it is instructions, worked examples,
-            attachments or tables that are worked on; "waiting": a fold would not pay yet; "braked";
-            "asks-for-all": it asks for a summary of everything.
-        at: tokens of the conversation at which it will be, if it goes on as it is; None: that cannot be said.
-        foldable: tokens of what can be folded, sooner or later.
+        reason: "short"; "unfoldable": most of it is instructions, worked examples, attachments or tables in use; "waiting": a
+            fold would not pay off yet; "braked"; "asks-for-all": it asks for a summary of everything.
+        at: expected tokens of the conversation at the fold, if it continues as it has; None: unknown.
+        foldable: tokens that can be folded sooner or later.
     """
 
     reason: str = "short"
@@ -35,7 +34,7 @@ class Outlook(NamedTuple):
 
 
 def outlook(course: Course, now: Replay) -> Outlook:
-    """What keeps the conversation from being folded behind its newest request."""
+    """Why the conversation is not folded further after its newest request."""
     if not course.requests:
         return Outlook(foldable=course.raw[-1])
     if now.decision.brake:
@@ -50,7 +49,7 @@ def outlook(course: Course, now: Replay) -> Outlook:
 
 
 def _pays_at(course: Course, now: Replay, limits: Thresholds, shape: Shape) -> int | None:
-    """About how many tokens the conversation has when the next fold pays, if it grows as it has; None: not soon."""
+    """Approximate tokens of the conversation when the next fold pays off, if it grows as it has; None: not soon."""
     index = course.requests[-1]
     total, tail = course.total[index + 1], course.tokens(now.tail, index + 1)
     prices = course.options.prices
@@ -68,7 +67,7 @@ def _pays_at(course: Course, now: Replay, limits: Thresholds, shape: Shape) -> i
 
 
 def _would_pay(course: Course, shape: Shape, limits: Thresholds, tail: int, warm: float, turns: int, allowance: float) -> bool:
-    """Whether a fold of a raw tail of so many tokens would pay."""
+    """Whether a fold of a raw tail with this many tokens would pay off."""
     raw = max(1, tail - limits.keep_recent)
     left = int(min(_MOST_LEFT, shape.facts_ratio) * raw)
     if left > limits.facts_at:  # the part beyond its share becomes a summary at once
@@ -78,11 +77,11 @@ def _would_pay(course: Course, shape: Shape, limits: Thresholds, tail: int, warm
 
 
 def expected_use(course: Course, now: Replay, piece: Piece) -> float:
-    """Requests that may be expected to carry a summary of this piece, if one is written now.
+    """Expected number of requests that will contain a summary of this piece, if one is written now.
 
-    A conversation that has gone on for n requests is taken to go on for as many; half of all conversations whose lengths are
-    spread evenly over the orders of magnitude do. Until the next fold event the quotes serve; the piece is a summary until as
-    many newer ones have come as fill their share.
+    A conversation with n requests is expected to have n more; half of all conversations do if their lengths are spread evenly
+    over the orders of magnitude. Until the next fold event, the quotes are used. The piece remains a summary until newer ones
+    fill their share.
     """
     at = outlook(course, now).at
     if at is None:

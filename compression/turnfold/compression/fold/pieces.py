@@ -19,13 +19,13 @@ from turnfold.compression.fold.policy import Thresholds
 from turnfold.compression.fold.units import Unit
 from turnfold.compression.options import FoldOptions, Warmth
 
-_PARTS: Final = 8  # pieces that make up what may stand at FACTS, where one would be most of it
-_REQUESTS: Final = 2  # maximum per piece that are quoted at any level
+_PARTS: Final = 8  # pieces into which text at FACTS is divided if a single piece would be most of it
+_REQUESTS: Final = 2  # maximum requests of a piece that are quoted at any level
 _LOOKED_AT: Final = 6  # user units that are searched for them
 
 
 class Level(Enum):
-    """The level of a piece: how much of it is left."""
+    """The level of a piece: how much of it remains."""
 
     FACTS = "facts"
     SUMMARY = "summary"
@@ -33,16 +33,17 @@ class Level(Enum):
 
 
 class Piece(NamedTuple):
-    """Units ``start..end`` folded together.
+    """Units ``start..end`` that are folded together.
 
     Attributes:
-        tokens: raw tokens of what can be folded in it.
-        size: about the tokens that it takes when folded.
-        anchor: its last user unit, kept verbatim as what follows the piece still answers it; None where a user message follows.
+        tokens: raw tokens of its foldable units.
+        size: approximate tokens when folded.
+        anchor: its last user unit, kept verbatim since the messages after the piece still answer it; None if a user message
+            follows.
         answered: the unit that the anchor answers, quoted at every level (``answered``); None under a budget.
-        requests: the newest user units of it, the anchor left out, under which an agent went to work (``is_request``): quoted
-            at every level too.
-        keeps: whether all that users have kept step by step stands in it.
+        requests: its newest user units, other than the anchor, that gave an agent work (``is_request``): also quoted at every
+            level.
+        keeps: whether it contains all entries that users have kept step by step.
     """
 
     start: int
@@ -57,8 +58,10 @@ class Piece(NamedTuple):
 
 
 def answered(units: Sequence[Unit], start: int, anchor: int | None) -> int | None:
-    """The unit of a piece that its anchor answers, if it is an assistant's message: while a tool loop goes on under "yes, do all
-    of that", nothing else says what was agreed."""
+    """The unit that a piece's anchor answers, if it is an assistant's message.
+
+    While a tool loop continues after "yes, do all of that", nothing else says what was agreed.
+    """
     if anchor is None:
         return None
     before = next((i for i in range(anchor - 1, start - 1, -1) if not units[i].pinned), None)
@@ -68,11 +71,9 @@ def answered(units: Sequence[Unit], start: int, anchor: int | None) -> int | Non
 
 
 def is_request(units: Sequence[Unit], index: int, end: int, *, called: bool) -> bool:
-    """Whether a user unit is followed, up to the unit `end`, by what a program reports to an agent: the task may be older than
-    the person's last word, which is "use port 8081".
+    """Whether a user unit is followed by program output for an agent, up to the unit `end`.
 
-    Args:
-        called: whether results of native calls count as well as those in messages of the user's role.
+    Such a unit is a request: the task may be older than the user's last message, such as "use port 8081".
     """
     behind = next((units[i] for i in range(index + 1, end + 1) if not units[i].pinned), None)
     if behind is None or units[index].attached:
@@ -84,10 +85,10 @@ class Asker(NamedTuple):
     """A user unit in the raw tail that gets recall.
 
     Attributes:
-        unit: index of the user unit.
-        pieces: what was folded before it when it was sent.
-        warmth: what was decided of the cache then.
-        shape: what kind of conversation it was then.
+        unit: the unit's index.
+        pieces: the pieces before it when it was sent.
+        warmth: the decision about the cache at that time.
+        shape: the kind of the conversation at that time.
         last: whether it is the last user message of the request.
     """
 
@@ -99,7 +100,7 @@ class Asker(NamedTuple):
 
 
 def piece_runs(pieces: Sequence[Piece]) -> Iterator[tuple[int, int]]:
-    """Ranges of units that neighbouring pieces cover together."""
+    """Ranges of units covered by adjacent pieces."""
     start = pieces[0].start
     for here, after in zip(pieces, [*pieces[1:], None], strict=True):
         if after is None or after.start != here.end:
@@ -108,22 +109,22 @@ def piece_runs(pieces: Sequence[Piece]) -> Iterator[tuple[int, int]]:
 
 
 def recall_tokens(asker: Asker, options: FoldOptions) -> int:
-    """What recall for an asker takes as a rule when no budget was given."""
+    """Usual tokens of recall for an asker without a budget."""
     return policy.recall_tokens(options, asker.warmth, asker.shape, *_saved_of(asker))
 
 
 def most_recall_tokens(asker: Asker, options: FoldOptions) -> int:
-    """What recall for an asker may take at most when no budget was given."""
+    """Maximum tokens of recall for an asker without a budget."""
     return policy.most_recall_tokens(options, asker.warmth, asker.shape, *_saved_of(asker))
 
 
 def _saved_of(asker: Asker) -> tuple[int, int]:
-    """Tokens that the fold before an asker leaves out, and raw tokens of what is folded."""
+    """Tokens saved by the fold before an asker, and raw tokens of the folded units."""
     return saved_by(asker.pieces)
 
 
 def saved_by(pieces: Iterable[Piece]) -> tuple[int, int]:
-    """Tokens that pieces leave out, and raw tokens of what is folded in them."""
+    """Tokens saved by pieces, and raw tokens of their foldable units."""
     folded = left = 0
     for piece in pieces:
         folded += piece.tokens
@@ -132,7 +133,9 @@ def saved_by(pieces: Iterable[Piece]) -> tuple[int, int]:
 
 
 def quoted_entries(course: Course, pieces: Sequence[Piece]) -> int:
-    """About the tokens that a question over all that users have kept gets quoted of pieces; FACTS hold it."""
+    """Approximate tokens quoted from pieces for a question about all entries that users keep; pieces at FACTS contain the
+    entries.
+    """
     bare = (p for p in pieces if p.level is not Level.FACTS and not p.keeps)
     return min(policy.MOST_WHOLE, sum(course.entries[p.end] - course.entries[p.start] for p in bare))
 
@@ -141,15 +144,18 @@ def quoted_entries(course: Course, pieces: Sequence[Piece]) -> int:
 
 
 def new_pieces(course: Course, start: int, end: int, limits: Thresholds, stays: frozenset[int]) -> Iterator[Piece]:
-    """Units at FACTS for the first time: one piece; several of a long tool loop, where much may stand at FACTS, since a piece is
-    promoted whole, and one that holds most of it would take all along."""
+    """Pieces for units at FACTS for the first time: usually one.
+
+    A long tool loop with much room at FACTS gets several, since a piece is promoted as a whole: one that is most of the text
+    would take all of it along.
+    """
     most, kept = limits.facts_at // _PARTS, _anchor(course, start, end)
     whole = limits.facts_at // 2 if limits.facts_at > limits.keep_recent else course.facts[-1]
     while course.facts[end] - course.facts[start] > whole:
         stop = max(start + 1, bisect_right(course.facts, course.facts[start] + most) - 1)
         anchors = ((i, _anchor(course, start, i)) for i in range(stop, end))
         ends = (i for i, anchor in anchors if anchor in {None, kept} or course.units[anchor].tokens <= most // _PARTS)
-        stop = next(ends, end)  # keep no long user message that a single piece would not keep
+        stop = next(ends, end)  # avoid keeping a long user message that a single piece would not keep
         yield piece_of(course, start, stop, Level.FACTS, stays)
         start = stop
     if start < end:
@@ -157,13 +163,13 @@ def new_pieces(course: Course, start: int, end: int, limits: Thresholds, stays: 
 
 
 def _anchor(course: Course, start: int, end: int) -> int | None:
-    """The user unit that a piece keeps, since roles must alternate: its last one, where none follows."""
+    """The user unit that a piece keeps so that roles alternate: its last one, if none follows."""
     users = course.users
     return None if course.units[end].is_user or users[end] == users[start] else bisect_left(users, users[end]) - 1
 
 
 def piece_of(course: Course, start: int, end: int, level: Level, reopened: frozenset[int], *, keeps: bool = False) -> Piece:
-    """Units at a level; its size as far as sums tell."""
+    """A piece of these units at a level, with its size as estimated from sums."""
     units = course.units
     anchor = _anchor(course, start, end)
     stays = course.staying_tables(start, end, reopened)
@@ -187,7 +193,7 @@ def piece_of(course: Course, start: int, end: int, level: Level, reopened: froze
 
 
 def _requests(course: Course, start: int, end: int) -> tuple[int, ...]:
-    """The newest user units of ``start..end`` under which an agent went to work; of native calls under a budget only."""
+    """The newest user units of ``start..end`` that gave an agent work; under a budget, native calls only."""
     users, found = course.users, list[int]()
     for count in range(users[end], max(users[start], users[end] - _LOOKED_AT), -1):
         index = bisect_left(users, count) - 1
@@ -209,7 +215,9 @@ def promote(
     *,
     keeps: bool,
 ) -> tuple[Piece, ...]:
-    """The oldest pieces of a level turned into one of the next, once together they exceed `most`; at most `least` of it stays."""
+    """The oldest pieces of a level combined into one of the next level, once all exceed `most` tokens; at most `least` tokens
+    stay.
+    """
     here = [p for p in pieces if p.level is old]
     left = sum(p.size for p in here)
     if left <= most:
@@ -220,10 +228,10 @@ def promote(
         going.append(here.pop(0))
     end = going[-1].end
     done = [p for p in pieces if p.end <= going[0].start]
-    if new is Level.LINE:  # one line for all of them
+    if new is Level.LINE:  # a single line for all
         going, done = [*done, *going], []
     elif course.has_user(going[0].start, end):
-        # A kept user message whose answer now goes too would stand next to the one that follows: it goes along.
+        # If the answer to a kept user message is promoted now, that message would be next to the following one, so it goes along.
         kept = next((i for i in range(len(done) - 1, -1, -1) if done[i].anchor is not None), len(done))
         loops = not any(course.has_user(p.start, p.end) for p in done[kept + 1 :])
         if loops and len(list(piece_runs([*done[kept:], *going]))) == 1:

@@ -25,7 +25,7 @@ _KEPT: Final = 64  # requests to which a replay can return if a conversation is 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is folded of a request.
+    """The plan of a fold.
 
     Attributes:
         pieces: folded runs in order, from the first user unit to `tail`.
@@ -34,14 +34,15 @@ class Plan:
         events: fold events so far.
         since: index of the unit at which the first of them happened.
         moved: index of the unit at which the newest of them happened.
-        decided: what was decided on the way, by the number of messages that had come.
-        outlook: what keeps it from being folded.
-        summaries: those that a model wrote and that were adopted.
-        uses: per piece at SUMMARY, the requests that may be expected to carry a written one; only where these are wanted.
-        price: expected price of sending an old token once more, in uncached input tokens.
-        told: room for what users told.
-        reopened: as of ``replay.Replay``.
-        unknown: numbers of messages up to requests of which the options ask whether something was decided at them.
+        decided: decisions made on the way, by the number of messages at that time.
+        outlook: why it is not folded further.
+        summaries: adopted summaries that a model wrote.
+        uses: for each piece at SUMMARY, the expected number of requests that will contain a written one; only if these are
+            wanted.
+        price: expected price of sending an old token again, in uncached input tokens.
+        told: room for users' statements.
+        reopened: as in ``replay.Replay``.
+        unknown: requests for which the caller should look up decisions, as numbers of messages.
     """
 
     pieces: tuple[Piece, ...]
@@ -61,11 +62,11 @@ class Plan:
 
 
 def plan(units: Sequence[Unit], options: FoldOptions, squeeze: float = 1.0, memo: Memo | None = None) -> Plan:
-    """Replay the conversation; what comes out depends on nothing behind the last unit that asks.
+    """Replay the conversation. The result depends on nothing after the last unit that asks.
 
-    The options' precedents are those of this conversation, in order.
+    The options' precedents must be those of this conversation, in order.
 
-    `memo` keeps how far the replay had come at a late point of an earlier request: the same units lead there again.
+    `memo` stores the replay's state at late points of an earlier request, which the same units reach again.
     """
     cut = units if isinstance(units, tuple) else tuple(units)
 
@@ -103,7 +104,7 @@ def plan(units: Sequence[Unit], options: FoldOptions, squeeze: float = 1.0, memo
         reopened=found.reopened,
         unknown=unknown,
     )
-    if not options.wants_summaries or whole.marked:  # a cache that hits at the client's marks would lose everything before one
+    if not options.wants_summaries or whole.marked:  # caches that hit at the client's marks would lose everything before one
         return drawn
     summaries = [piece for piece in found.pieces if piece.level is Level.SUMMARY]
     price = options.prices.reread(found.decision.warmth.turns)
@@ -111,7 +112,7 @@ def plan(units: Sequence[Unit], options: FoldOptions, squeeze: float = 1.0, memo
 
 
 def _unknown_requests(whole: Course, found: Replay, options: FoldOptions) -> Sequence[int]:
-    """Requests at which something may have been decided that nobody here knows: no message says that one came behind a rest."""
+    """Requests that may have unknown decisions: no message shows that a request came after a pause."""
     if options.belief is None:
         return ()
     known, since = {one.at for one in options.precedents}, 0
@@ -124,23 +125,25 @@ def _unknown_requests(whole: Course, found: Replay, options: FoldOptions) -> Seq
 
 
 def _askers(found: Replay, options: FoldOptions) -> tuple[Asker, ...]:
-    """User units that get recall. Under a budget, a tool loop's steps in front of its tail are recalled for the message that it
-    works on, as that stood at the newest fold event: a summary holds no tool text, and nobody will ask for it again."""
+    """User units that get recall.
+
+    Under a budget, the steps of a tool loop before the tail are recalled for the message that it works on, as of the newest fold
+    event: a summary has no tool text, and nobody will ask for it again.
+    """
     if options.budget is None or not found.askers or found.askers[-1].unit >= found.tail:
         return found.askers
     return (*found.askers[:-1], found.askers[-1]._replace(pieces=found.pieces))
 
 
 class _Replayed(NamedTuple):
-    """A replay's course, and its states after its last requests, in order."""
+    """A replay's course, with its states after its last requests, in order."""
 
     course: Course
     states: tuple[Replay, ...]
 
 
 def _reached(known: _Replayed, whole: Course, same: int) -> list[Replay]:
-    """What an earlier replay had come to before the first unit that is another; nothing where it was decided otherwise then, or
-    marked otherwise."""
+    """The states of an earlier replay before the first different unit; none if decisions or marks differ."""
     if known.course.marked != whole.marked or known.course.first != whole.first:
         return []
     last = bisect_left(whole.requests, same)
@@ -156,6 +159,6 @@ def _reached(known: _Replayed, whole: Course, same: int) -> list[Replay]:
 
 
 def _cold_before(whole: Course, turns: int) -> list[int]:
-    """The numbers of messages up to the request of this number at which the cache was found to be cold: no message says so."""
+    """The numbers of messages, up to the given request, at which the cache was cold, since no message shows that."""
     end = whole.units[whole.requests[turns - 1]].end if turns else 0
     return [at for at, decision in whole.decided.items() if decision.cold and at <= end]

@@ -25,13 +25,13 @@ ANSWERED: Final = 300
 GROWTH: Final = 0.25
 #: Maximum tokens, without a budget, of a work that is asked for as a whole: some 400 lines of code.
 MOST_WHOLE: Final = 4_000
-#: Minimum price of sending an old token again, used where cached tokens are free.
+#: Minimum price of sending an old token again, used if cached tokens are free.
 LEAST_PRICE: Final = 0.01
 #: Approximate tokens of a line of counts and an id.
 LINE: Final = 24
 
-# p, tokens before anything is folded, raw tail that a fold leaves. Found by replaying conversations under each price profile
-# (benchmarks/payback.py); between the rows the values are interpolated on a logarithmic scale.
+# Columns: p, tokens before anything is folded, raw tail left by a fold. Found by replaying conversations under each price profile
+# (benchmarks/payback.py); values between the rows are interpolated on a logarithmic scale.
 _PROFILES: Final = (
     (0.10, 24_000, 6_000),
     (0.25, 7_000, 2_400),
@@ -39,26 +39,26 @@ _PROFILES: Final = (
     (0.65, 6_000, 2_300),
     (1.00, 5_000, 2_000),
 )
-# Tool loops keep more raw: the next step copies from the last results, and no question recalls what has been folded of them.
+# Tool loops keep more raw text: the next step copies from the last results, and no question recalls what was folded.
 _FOR_LOOPS: Final = 0.22
-# Talk in short turns keeps less raw: a full tail holds more exchanges than anyone refers back to, and recall finds older ones.
+# Talk in short turns keeps less raw text: a full tail has more exchanges than anyone refers back to, and recall finds older ones.
 _FOR_TALK: Final = 0.5
 _SHORT_TURN, _LONG_TURN = 100, 200  # tokens that a request adds; a dozen such exchanges fill half of a tail, or all of it
 _SHORT_TAILS: Final = 0.4  # minimum price of reading a cached token for this; below it, tails are long anyway
-# From small records a loop only takes values, which FACTS keep: it is folded earlier and more often, and less stays raw.
+# From small records a loop only takes values, which FACTS keep. So it is folded earlier and more often, and less stays raw.
 _NEARLY_WHOLE: Final = (0.3, 0.45)  # share that FACTS leave: where this rule begins to apply, and where it applies fully
 _START_SPARED: Final = 0.65
 _TAIL_SPARED: Final = 0.7
 _TAIL_SPARED_UNCACHED: Final = 0.6  # without a cache folds are more frequent, and less stays at FACTS
 _RECALL_SPARED: Final = 0.85  # share of recall that is left out: it would mostly repeat such FACTS
-#: Tokens up to which nothing is folded without a budget: the least that `Thresholds.start` can be.
+#: Nothing is folded below this many tokens without a budget: the lowest possible `Thresholds.start`.
 EARLIEST: Final = int(min(start for _, start, _ in _PROFILES) * (1 - _START_SPARED))
 _LOOP_FACTS: Final = (16.0, 5.0)  # maximum FACTS, in tails
 _CHAT_FACTS: Final = (4.0, 0.5)  # the same for a chat: of typed messages, and of long pasted texts
 _TYPED, _PASTED = 500, 1500  # tokens that a request adds, for the two values above
 _CHEAP: Final = 0.4  # price of sending a token again below which tails are longer
 _EPOCH_LEAST: Final = 1_500  # minimum raw tokens between two folds
-# Share of this minimum that such loops skip, and talk without a cache, where a fold causes no additional writes.
+# Share of this minimum that such loops skip, and talk without a cache, since a fold causes no additional writes there.
 _OFTENER: Final = 0.45
 _EPOCH_MOST: Final = 16_000
 _SUMMARY_RATIO: Final = 0.06
@@ -88,9 +88,9 @@ class Thresholds(NamedTuple):
         start: the conversation must be larger than this before anything is folded.
         fold_at: a raw tail larger than this is folded.
         keep_recent: about this much of the tail stays raw.
-        facts_at: tokens of blocks at FACTS; beyond it the oldest become a summary.
-        summaries_at: tokens of summaries; beyond it the oldest become a line.
-        limit: tokens that the conversation as forwarded may take without recall; None: no budget.
+        facts_at: tokens of blocks at FACTS, beyond which the oldest become a summary.
+        summaries_at: tokens of summaries, beyond which the oldest become a line.
+        limit: most tokens of the forwarded conversation without recall; None: no budget.
     """
 
     start: int
@@ -107,7 +107,7 @@ class Shape(NamedTuple):
     Attributes:
         pace: tokens that a request has added on average.
         loops: share of requests that end with a tool's result, 0..1.
-        facts_ratio: what FACTS leaves of its messages, 0..1.
+        facts_ratio: share of its messages' tokens left at FACTS, 0..1.
         lines: share of its tokens in results from which a next step copies lines (files) rather than values (records).
     """
 
@@ -126,9 +126,9 @@ def thresholds(options: FoldOptions, warmth: Warmth, total: int, shape: Shape, s
     """The thresholds for a conversation of `total` tokens so far.
 
     Args:
-        warmth: what was decided of the cache.
-        shape: what kind of conversation it is.
-        squeeze: factor of the budget's limit; below 1 for a plan that came out too large.
+        warmth: the decision about the cache.
+        shape: the kind of the conversation.
+        squeeze: factor for the budget's limit; below 1 after a plan that was too large.
     """
     price = options.prices.reread(warmth.share(shape.loops))
     start, keep = _start_and_keep(price)
@@ -159,47 +159,47 @@ def thresholds(options: FoldOptions, warmth: Warmth, total: int, shape: Shape, s
 
 
 def without_cache(limits: Thresholds) -> Thresholds:
-    """The same for a request that finds nothing in the cache: a fold need not wait, since it writes nothing again that would not
-    be written anyway. What stays raw is the same: later requests find it."""
+    """The thresholds for a request with a cold cache.
+
+    A fold need not wait, since everything is written again anyway. The raw tail is the same, since later requests find it cached.
+    """
     start = min(limits.start, _start_and_keep(1.0)[0])
     return limits._replace(start=start, fold_at=min(limits.fold_at, limits.keep_recent + _EPOCH_LEAST))
 
 
 def rewritten_by_recall(options: FoldOptions, shape: Shape, recall: int, turns: float) -> float:
-    """What quotes cost a person's message as a rule: their own tokens; and, since they go when the next one comes, writing the
-    answer to it once more, or reading them until the next fold where they stay.
+    """Usual cost of the quotes for a user's message.
 
-    Args:
-        recall: tokens of the quotes.
-        turns: requests until the next fold.
+    Their own tokens, plus their removal at the next message, which writes the answer again; or reading them until the next fold,
+    if they stay.
     """
     r, w = options.prices.read, options.prices.write
     return w * recall + min((w - r) * shape.pace, recall * turns * r)
 
 
 def talk(shape: Shape) -> float:
-    """How far a conversation is talk in short turns, 0..1, and neither a tool loop nor about long texts."""
+    """How much a conversation is talk in short turns, 0..1, rather than a tool loop or about long texts."""
     short = min(1.0, max(0.0, (_LONG_TURN - shape.pace) / (_LONG_TURN - _SHORT_TURN)))
     return short * (1 - min(1.0, 2 * shape.loops))
 
 
 def _spared(shape: Shape) -> float:
-    """To what part, 0 to 1, FACTS do for a conversation's results what a raw tail does."""
+    """How well FACTS replace a raw tail of a conversation's results, 0 to 1."""
     hardly, wholly = _NEARLY_WHOLE
     small = min(1.0, max(0.0, (shape.facts_ratio - hardly) / (wholly - hardly)))
     return small * min(1.0, 4 * shape.loops) * max(0.0, 1 - 4 * shape.lines)
 
 
 def _facts_worth(shape: Shape, spared: float, price: float) -> float:
-    """How much may stand at FACTS, in tails.
+    """The room at FACTS, in tails.
 
-    A user message gets recall, so a chat needs little there, and one of short turns hardly shrinks. Of long texts that somebody
-    pastes, half at FACTS is sent with each question and holds the answer by chance; quotes hold it more often. A tool loop gets
-    none: what its next step needs must stand in the blocks, and long results shrink to a third with what they are about. Small
-    ones hardly shrink: the latest of them stand there where tails are short, none where a fold has to save much to pay. Where
-    results are short or reasoning is sealed, so that FACTS leave little out, less of it stands the less they do: what is sent
-    with each step would cost most of what the fold saves. Tails are long where a token is cheap to send again; what stands at
-    FACTS is not, since a loop goes on sending it long after it was needed.
+    A chat needs little, since user messages get recall, and one of short turns hardly shrinks. Long pasted texts at FACTS are
+    sent with each question but contain its answer only by chance; quotes contain it more often. A tool loop gets no recall, so
+    the blocks must contain what its next step needs, and long results shrink to a third without losing their subject. Small
+    results hardly shrink: the latest stay at FACTS if tails are short, and none if a fold has to save much to pay off. The less
+    FACTS leave out, because results are short or reasoning is sealed, the less room they get: sending them with each step would
+    cost most of the savings. Cheap repeated tokens make tails longer, but not FACTS, since a loop sends these long after they
+    were needed.
     """
     pasted = min(1.0, max(0.0, (shape.pace - _TYPED) / (_PASTED - _TYPED)))
     most = _CHAT_FACTS[0] + (_CHAT_FACTS[1] - _CHAT_FACTS[0]) * pasted
@@ -212,7 +212,8 @@ def _facts_worth(shape: Shape, spared: float, price: float) -> float:
 
 
 def _epoch(penalty: float, price: float, keep: int, pace: float) -> int:
-    """Raw tokens between two folds that cost least: each fold writes `keep` tokens again, waiting leaves tokens unfolded.
+    """The cheapest number of raw tokens between two folds: each fold writes `keep` tokens again, while waiting leaves tokens
+    unfolded.
 
     The square root is that of WIRE's formula m* = sqrt(2 (w-r) K / (r d (1-rho))), in tokens, with the expected price of a read.
     """
@@ -220,49 +221,52 @@ def _epoch(penalty: float, price: float, keep: int, pace: float) -> int:
 
 
 def rewrite_cost(options: FoldOptions, warm: float, raw: int, fresh: int, folded: int, behind: int) -> float:
-    """What a fold costs in its own request, held against a warm cache, the best that not folding could get; in input tokens.
+    """What a fold costs in its own request, compared with a warm cache, the best case without a fold; in input tokens.
 
     Args:
-        warm: the believed share of warm requests; where hardly any finds the cache warm, a cold one is held against it too.
-        raw: tokens that are folded away and were sent before.
-        fresh: tokens that are folded away before they were ever sent.
-        folded: tokens that both leave.
-        behind: tokens around them that were sent before and have to be written again.
+        warm: the expected share of warm requests; if it is very low, a fold is compared with a cold cache too.
+        raw: folded tokens that were sent before.
+        fresh: folded tokens that were never sent.
+        folded: tokens that remain of both.
+        behind: tokens around them that were sent before and must be written again.
     """
     reread = options.prices.reread(min(1.0, warm / _HARDLY))
     return options.prices.write * (folded - fresh + behind) - reread * (raw + behind)
 
 
 def pays(price: float, rewrite: float, saving: int, turns: int, allowance: float) -> bool:
-    """Whether a fold pays for its rewrite within the turns that can be expected, and does little harm if none come.
+    """Whether a fold pays for its rewrite within the expected number of turns, and does little harm if there are none.
 
-    How long a conversation goes on is unknown; one that has gone on for n turns is taken to go on for an eighth of that. Since it
-    may just as well end now, a fold puts at risk no more than its allowance.
+    A conversation's length is unknown. After n turns, n/8 more are expected. Since it may also end now, a fold may not cost more
+    than its allowance.
 
     Args:
-        price: of sending an old token once more.
-        rewrite: what it costs at once.
+        price: price of sending an old token again.
+        rewrite: its immediate cost.
         saving: tokens that it leaves out of each request.
         turns: requests so far.
-        allowance: what may be lost (``allowance``).
+        allowance: the most that may be lost (``allowance``).
     """
     return rewrite < min(turns / _COVERED, _MOST_TURNS) * price * saving and rewrite <= allowance
 
 
 def allowance(saved: float, spent: float, at_risk: float = _AT_RISK) -> float:
-    """What a fold may cost at most: what earlier ones have saved, and a little of what the conversation has cost.
+    """The maximum cost of a fold: the savings of earlier ones, plus a small part of the conversation's cost.
 
     Args:
-        saved: by the conversation's folds so far; below zero until the newest has paid.
-        spent: what its requests would have cost without folds.
-        at_risk: share of that.
+        saved: savings of the conversation's folds so far; negative until the newest has paid off.
+        spent: cost of its requests without folds.
+        at_risk: share of `spent` that may be risked.
     """
     return saved + at_risk * spent
 
 
 def _standing_share(budget: int, total: int) -> float:
-    """Share of a budget for what stands from turn to turn; the rest is recall's. The tighter the budget, the more recall gets:
-    a summary of everything in a tenth of its tokens answers less than the passages that the question is about."""
+    """Share of a budget for text that stays from turn to turn; the rest is recall's.
+
+    The tighter the budget, the more recall gets: a summary of everything in a tenth of its tokens answers less than the passages
+    that the question is about.
+    """
     return min(0.6, max(0.05, 1.2 * (budget / max(total, 1)) - 0.05))
 
 
@@ -278,18 +282,20 @@ def _start_and_keep(price: float) -> tuple[int, int]:
 
 
 def snap_budget(budget: int) -> int:
-    """The step of a ladder that a budget has reached: one that changes a little with each request, as a share of it does, moves
-    borders seldom."""
+    """The step of a ladder that a budget has reached.
+
+    A budget that changes slightly with each request, such as a share of it, then rarely moves borders.
+    """
     step = int(log(max(budget, 1)) / log(_LADDER) + 1e-9)
     return int(_LADDER**step)
 
 
 def newest_outgrown(totals: Sequence[int], most: int, growth: int) -> int | None:
-    """Index of the newest of growing totals at which something has to be made smaller; None where it never had to.
+    """Index of the newest of growing totals at which something must be made smaller; None if it never must.
 
     Args:
-        most: total up to which nothing has.
-        growth: by how much it may grow from there until it has to be again.
+        most: greatest total that needs no change.
+        growth: how much it may then grow until the next change.
     """
     found = None
     for index, total in enumerate(totals):
@@ -299,17 +305,17 @@ def newest_outgrown(totals: Sequence[int], most: int, growth: int) -> int | None
 
 
 def summary_tokens(raw: int) -> int:
-    """What the summary of a block of `raw` tokens may take, its frame included."""
+    """Most tokens of the summary of a block of `raw` tokens, including its frame."""
     return min(_SUMMARY_MOST, max(_SUMMARY_LEAST, int(_SUMMARY_RATIO * raw)))
 
 
 class Telling(NamedTuple):
-    """Room for what users told, where messages have become a summary or a line.
+    """Room for users' statements in blocks that have become a summary or a line.
 
     Attributes:
-        ratio: share of a block that has become a line.
-        opening: tokens for what opens the conversation.
-        has_answers: whether answers of a few words stand with what users have kept: a budget leaves the room to recall.
+        ratio: share of a block that has become a line, for its statements.
+        opening: tokens for the opening of the conversation.
+        has_answers: whether entries include short answers; a budget leaves that room to recall.
     """
 
     ratio: float = 0.0
@@ -318,10 +324,10 @@ class Telling(NamedTuple):
 
 
 def telling(options: FoldOptions, total: int, squeeze: float) -> Telling:
-    """The room in blocks of `total` tokens.
+    """The room for users' statements in blocks of `total` tokens.
 
-    Under a budget it is about a twentieth of that, and a tenth for the opening, in two steps, since old blocks should change
-    seldom; nothing of a tight one, or where it could not be met so.
+    Under a budget it is about a twentieth of it, and a tenth for the opening, in two steps, since old blocks should rarely
+    change. It is none if the budget is tight or could not be met otherwise.
     """
     if options.budget is None:
         return Telling(_TOLD_RATIO, _OPENING, has_answers=True)
@@ -331,34 +337,36 @@ def telling(options: FoldOptions, total: int, squeeze: float) -> Telling:
 
 
 def told_tokens(raw: int, users: int, ratio: float = _TOLD_RATIO) -> int:
-    """What the statements of so many messages of users may take of a block of `raw` tokens that has become a line."""
+    """Most tokens for this many user messages' statements in a block of `raw` tokens that has become a line."""
     return min(_TOLD_MOST, int(ratio * raw), _STATEMENT * users)
 
 
 def step_tokens(raw: int, ratio: float, *, keeps: bool) -> int:
-    """What all that users have kept step by step may take of a block of `raw` tokens, beside these.
+    """Most tokens for the entries that users have kept step by step, in a block of `raw` tokens, in addition to statements.
 
     Args:
-        keeps: whether it is to stand there (``keeps_entries``).
+        keeps: whether the fold contains entries (``keeps_entries``).
     """
     return int((_ALL_STEPS if keeps else _STEPS * ratio) * raw)
 
 
 def keeps_entries(options: FoldOptions, warmth: Warmth, share: float) -> bool:
-    """Whether what users have kept is to stand in a fold, which is mostly read from the cache: else it would be quoted, and paid
-    in full, for the share of requests that goes over all of it."""
+    """Whether a fold contains the entries that users keep.
+
+    It is mostly read from the cache. Otherwise entries are quoted, at full price, for the share of requests about all of them.
+    """
     return options.budget is None and share * options.prices.write > options.prices.reread(warmth.turns)
 
 
 def recall_tokens(options: FoldOptions, warmth: Warmth, shape: Shape, saved: int, folded: int) -> int:
-    """What recall takes as a rule without an explicit budget: a quarter of what the fold saves in a turn at these prices.
+    """Usual tokens of recall without an explicit budget: a quarter of what the fold saves in a turn at these prices.
 
-    Where FACTS keep the values of records it takes less.
+    It is less if FACTS keep the values of records.
 
     Args:
-        shape: what kind of conversation it was when the question came.
-        saved: tokens that the fold leaves out of each request.
-        folded: raw tokens of what is folded.
+        shape: the kind of the conversation when the question was asked.
+        saved: tokens that the fold saves in each request.
+        folded: raw tokens of the folded units.
     """
     price = options.prices.reread(warmth.turns) / options.prices.write
     usual = max(_RECALL_LEAST, min(int(_RECALL_USUAL * saved * price), _RECALL_BASE + int(_RECALL_SHARE * folded)))
@@ -367,14 +375,14 @@ def recall_tokens(options: FoldOptions, warmth: Warmth, shape: Shape, saved: int
 
 
 def most_recall_tokens(options: FoldOptions, warmth: Warmth, shape: Shape, saved: int, folded: int) -> int:
-    """What recall may take at most without an explicit budget: a quarter of what the fold saves in a turn at these prices.
+    """Most tokens of recall without an explicit budget: a quarter of what the fold saves in a turn at these prices.
 
-    In talk in short turns it is half: the question gets what such a tail leaves out. Only a question that clearly bears on what
-    is folded takes all of it (``recall``). In a tool loop each step reads recall again, and where a cached token costs little,
-    half would be paid for what was nearly free.
+    In talk in short turns it is half, to make up for the short tail. Only a question that clearly bears on folded text uses all
+    of it (``recall``). In a tool loop each step reads recall again, and if cached tokens are cheap, half of the savings would be
+    spent on text that was nearly free.
 
     Args:
-        shape, saved, folded: as of `recall_tokens`.
+        shape, saved, folded: as in `recall_tokens`.
     """
     usual = recall_tokens(options, warmth, shape, saved, folded)
     if options.prices.read < _SHORT_TAILS:
@@ -393,10 +401,10 @@ _RECALL_MOST_SHARE: Final = 0.3
 
 
 def keeps_recall(options: FoldOptions, recall: int, since: int, turns_left: float) -> bool:
-    """Whether the recall of an earlier user message stays when the next one comes.
+    """Whether the recall of an earlier user message stays when the next one is sent.
 
-    Dropping it makes the tokens behind it be written again, `since` * (w - r); keeping it makes it be read in each turn until
-    the next fold, `recall` * m * r.
+    Dropping it means writing the later tokens again, `since` * (w - r); keeping it means reading it in each turn until the next
+    fold, `recall` * m * r.
     """
     r, w = options.prices.read, options.prices.write
     return since * (w - r) > recall * turns_left * r

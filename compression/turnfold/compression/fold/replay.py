@@ -35,14 +35,14 @@ from turnfold.compression.fold.units import handed_over, question_start, rests
 from turnfold.compression.options import FoldDecision, WrittenSummary
 
 _LEAST_TURNS: Final = 1.0  # until the next fold event
-_RESULT_SHARE: Final = 0.75  # of what a fold keeps raw that one tool's result may take of it
-# The same where steps hold signed reasoning, so that FACTS leave nothing out of what stands before: what is not raw is a summary.
+_RESULT_SHARE: Final = 0.75  # largest share of a fold's raw tail for a single tool result
+# The same if steps have signed reasoning, so that FACTS leave nothing out: everything older than the raw tail becomes a summary.
 _SEALED_SHARE: Final = 1 / 6
-_RECENT: Final = 6  # units in which a client's cache mark moves along with the conversation
+_RECENT: Final = 6  # units within which a client's moving cache mark stays
 
 
 class Replay(NamedTuple):
-    """What a replay has come to behind a number of requests.
+    """The state of a replay after a number of requests.
 
     Attributes:
         tail: index of the first raw unit.
@@ -51,14 +51,14 @@ class Replay(NamedTuple):
         askers: user units that get recall, the newest last.
         events: fold events so far.
         since, moved: indices of the units at which the first and the newest of them happened.
-        decision: what holds now.
-        decided: all that was decided, with the number of messages that had come.
-        saved: what folds have saved so far, in uncached input tokens, as far as what is believed of the cache holds.
-        spent: what the requests so far would have cost without folds, counted alike.
-        summaries: those that were adopted so far.
-        whole: whether the newest request is sent without any fold, since it asks for a summary of everything. Where thinking is
-            bound, all that was thought before is taken out then, and once more when the folds are back.
-        reopened: indices of units in pieces that are sent as they were: tables that are worked on, with what answers them.
+        decision: the decision in force.
+        decided: all decisions, with the number of messages at that time.
+        saved: savings of all folds so far, in uncached input tokens, assuming the belief about the cache.
+        spent: cost of the requests so far without folds, in the same unit.
+        summaries: the summaries adopted so far.
+        whole: whether the newest request is sent unfolded, since it asks for a summary of everything. If thinking is bound, all
+            earlier thinking is removed then, and again when the folds return.
+        reopened: indices of units in pieces that are sent unchanged: tables in use, with their answers.
     """
 
     tail: int
@@ -78,18 +78,18 @@ class Replay(NamedTuple):
 
 
 def start(course: Course) -> Replay:
-    """Before the first request."""
+    """The state before the first request."""
     return Replay(course.first, decisions.at_first(course.options))
 
 
 def step(course: Course, before: Replay) -> Replay:
-    """What the replay comes to with one more request."""
+    """The state after one more request."""
     index = course.requests[before.turns]
-    if before.decision.cold:  # that was said of the request before
+    if before.decision.cold:  # this applied to the previous request
         before = before._replace(decision=replace(before.decision, cold=False))
     asked = _decide(course, before, index) if _outgrows_rung(course, before, index) else before
     after = _fold_if_due(course, asked, index)
-    if asked is before and (after is not asked or _is_cold(course, before, index)):  # a fold is due: what is believed now decides
+    if asked is before and (after is not asked or _is_cold(course, before, index)):  # a fold is due: the current belief decides
         decided = _decide(course, before, index)
         folded = _fold_if_due(course, decided, index)
         if after is not asked or folded is not decided:
@@ -101,13 +101,15 @@ def step(course: Course, before: Replay) -> Replay:
     spent = before.spent + _unfolded_cost(course, after, index)
     saved, whole = _sent_whole(course, before, after, index, spent)
     if course.options.preserved_thinking and (whole or before.whole) and course.units[index].is_user:
-        after = after._replace(moved=index)  # what was thought behind the other form is taken out
+        after = after._replace(moved=index)  # thinking after the other form is removed
     return after._replace(turns=before.turns + 1, askers=askers, saved=saved, spent=spent, whole=whole)
 
 
 def _sent_whole(course: Course, before: Replay, now: Replay, index: int, spent: float) -> tuple[float, bool]:
-    """What folds have saved behind a request, and whether it is sent without any: since it asks for all, where that costs little
-    enough; or since it goes on with such a turn."""
+    """The savings of folds after a request, and whether it is sent unfolded.
+
+    It is if it asks for a summary of everything and that costs little enough, or if it continues such a turn.
+    """
     if _is_about_all(course, index):
         loss = _loss_unfolded(course, now, index)
         if loss <= policy.allowance(now.saved, spent):
@@ -121,8 +123,10 @@ def _sent_whole(course: Course, before: Replay, now: Replay, index: int, spent: 
 
 
 def _reopened(course: Course, now: Replay, index: int) -> Replay:
-    """The replay with a folded table there again, if a request needs all of its rows: that is a fold event too. Itself where
-    some rows are enough, which recall quotes, or where it costs too much."""
+    """The replay with a folded table restored, if a request needs all of its rows; this is a fold event too.
+
+    Unchanged if some rows, quoted by recall, are enough, or the cost is too high.
+    """
     table = _folded_table(course, now, index)
     if table is None or course.options.preserved_thinking or course.units[index].tells_rows_of(course.units[table]):
         return now
@@ -143,8 +147,10 @@ def _reopened(course: Course, now: Replay, index: int) -> Replay:
 
 
 def _worked_on(course: Course, start: int, end: int, index: int) -> Iterator[list[int]]:
-    """The user's tables in ``start..end`` that a message up to the request works on; each with what stays with it. Whoever
-    works on a table will go on."""
+    """The user's tables in ``start..end`` used by a message up to the request, each with the units that stay with it.
+
+    Whoever uses a table is expected to continue.
+    """
     for table in course.tables:
         if start <= table < end and course.units[table].is_user:
             asking = (course.units[i] for i in range(table, index + 1) if course.units[i].is_user)
@@ -153,8 +159,9 @@ def _worked_on(course: Course, start: int, end: int, index: int) -> Iterator[lis
 
 
 def _with_exchange(course: Course, table: int, tail: int) -> list[int]:
-    """A unit with rows, the user's in front of it, and the last one that answers that, so that roles alternate; between them all
-    stays folded."""
+    """A unit with rows, the user's unit before it, and the last one that answers that, so that roles alternate. Units in between
+    stay folded.
+    """
     units = course.units
     asked = next((i for i in range(table, course.first - 1, -1) if units[i].is_user), table)
     after = next((i for i in range(table + 1, tail) if units[i].is_user), tail)
@@ -163,7 +170,7 @@ def _with_exchange(course: Course, table: int, tail: int) -> list[int]:
 
 
 def _folded_table(course: Course, now: Replay, index: int) -> int | None:
-    """The unit with rows that a request works on, if it is folded: that of which it says most, of equal ones the newest."""
+    """The folded unit with the rows that a request is about: the one that it describes best; among equals, the newest."""
     asks = course.units[index]
     if not (asks.tallies and now.pieces):
         return None
@@ -174,7 +181,7 @@ def _folded_table(course: Course, now: Replay, index: int) -> int | None:
 
 
 def _unfolded_cost(course: Course, now: Replay, index: int) -> float:
-    """What a request would cost without folds, shaped results as they are."""
+    """The cost of a request without folds, with shaped results."""
     warmth, prices = now.decision.warmth, course.options.prices
     known = course.total[course.requests[now.turns - 1] + 1] if now.turns else 0
     warm = 0.0 if now.decision.cold else warmth.turns if course.units[index].is_user else warmth.loops
@@ -183,7 +190,7 @@ def _unfolded_cost(course: Course, now: Replay, index: int) -> float:
 
 
 def _saving(course: Course, now: Replay, index: int) -> float:
-    """What a request saves by what is folded in it, less what recall costs at most."""
+    """The savings of a request from its folds, minus the maximum cost of recall."""
     if not now.pieces:
         return 0.0
     warmth, prices = now.decision.warmth, course.options.prices
@@ -198,18 +205,20 @@ def _saving(course: Course, now: Replay, index: int) -> float:
 
 
 def _is_about_all(course: Course, index: int) -> bool:
-    """Whether a request asks for a summary of everything, and may be sent whole: a budget has no room for that."""
+    """Whether a request asks for a summary of everything and may be sent unfolded; a budget has no room for that."""
     return course.units[index].wants_all and course.options.budget is None
 
 
 def _goes_on_whole(course: Course, before: Replay, index: int) -> bool:
-    """Whether a request goes on with a turn that was sent whole, and what is thought in it is bound to that."""
+    """Whether a request continues a turn that was sent unfolded, whose thinking is bound to that."""
     return before.whole and bool(course.options.preserved_thinking) and not course.units[index].is_user
 
 
 def _loss_unfolded(course: Course, now: Replay, index: int) -> float:
-    """What it costs to send a request without its folds, whose cached prefix is lost with them; against not folding at all, where
-    all that was sent before may be cached."""
+    """The cost of sending a request without its folds, which loses their cached prefix.
+
+    Compared with never folding, where everything sent before may be cached.
+    """
     if not now.pieces:
         return 0.0
     warmth, prices = now.decision.warmth, course.options.prices
@@ -223,7 +232,7 @@ def _outgrows_rung(course: Course, before: Replay, index: int) -> bool:
 
 
 def _is_cold(course: Course, before: Replay, index: int) -> bool:
-    """Whether the cache has nothing of a request any more, as was decided at it; of the newest, as is believed."""
+    """Whether a request finds a cold cache: as decided at it or, for the newest request, as believed."""
     decision = course.decided.get(course.units[index].end)
     if decision is None and before.turns + 1 == len(course.requests):
         decision = course.options.belief
@@ -231,7 +240,7 @@ def _is_cold(course: Course, before: Replay, index: int) -> bool:
 
 
 def _decide(course: Course, before: Replay, index: int) -> Replay:
-    """The replay with what was decided at this request, or is decided now; itself where everything was decided at the start."""
+    """The replay with the decision at this request, an earlier or a new one; unchanged if everything was decided at the start."""
     if course.options.belief is None:
         return before
     at = course.units[index].end
@@ -240,8 +249,10 @@ def _decide(course: Course, before: Replay, index: int) -> Replay:
 
 
 def _adopt(course: Course, before: Replay, after: Replay) -> Replay:
-    """The replay with what of the summaries that were written is adopted at this request, at which something was decided; none is
-    without a fold event. What was decided holds no others."""
+    """The replay with the summaries adopted at this request, which has a decision.
+
+    None are adopted without a fold event. An earlier decision contains only those it adopted.
+    """
     known = {(one.start, one.end) for one in after.summaries}
     new = [one for one in after.decision.summaries if (one.start, one.end) not in known]
     chosen = adoptable(course.units, before.pieces, after.pieces, new) if after.events > before.events else ()
@@ -253,7 +264,7 @@ def _adopt(course: Course, before: Replay, after: Replay) -> Replay:
 
 
 def thresholds_at(course: Course, now: Replay, index: int) -> Thresholds:
-    """The thresholds for the request that the unit `index` ends, `now` being what stood before it."""
+    """The thresholds for the request that ends with the unit `index`; `now` is the state before it."""
     shape = course.shape_at(now.turns)
     return policy.thresholds(course.options, now.decision.warmth, course.total[index + 1], shape, course.squeeze)
 
@@ -262,9 +273,9 @@ def thresholds_at(course: Course, now: Replay, index: int) -> Thresholds:
 
 
 def _fold_if_due(course: Course, before: Replay, index: int) -> Replay:
-    """The replay with the request that ends here folded, where a budget asks for it or it pays; else itself."""
+    """The replay with a fold at this request, if a budget requires it or it pays off; otherwise unchanged."""
     total = course.total[index + 1]
-    tiny = total <= policy.EARLIEST and course.options.budget is None  # whatever it is, and whatever it costs
+    tiny = total <= policy.EARLIEST and course.options.budget is None  # nothing is folded this early, whatever it costs
     if tiny or _is_about_all(course, index):
         return before
     limits = thresholds_at(course, before, index)
@@ -272,13 +283,13 @@ def _fold_if_due(course: Course, before: Replay, index: int) -> Replay:
     if _goes_on_whole(course, before, index) or (course.options.preserved_thinking and course.loop(index) is not None):
         return before
     if limits.limit is not None and total > (course.options.budget or 0):
-        standing = total - saved_by(before.pieces)[0]  # about what is forwarded, without recall
+        standing = total - saved_by(before.pieces)[0]  # approximate forwarded tokens without recall
         if standing > limits.limit:
             return _fold(course, before, index, limits)
     if before.decision.brake:
         return before
     given = handed_over(course.units, index)
-    handed = course.total[given.stop] - course.total[given.start]  # the next request has it elsewhere
+    handed = course.total[given.stop] - course.total[given.start]  # the next request has them elsewhere
     if total - handed > limits.start and course.tokens(before.tail, index + 1) - handed > limits.fold_at:
         after = _fold(course, before, index, limits)
         rewrite, saving = _stake(course, before, after)
@@ -292,8 +303,7 @@ def _fold_if_due(course: Course, before: Replay, index: int) -> Replay:
 
 
 def _saves_more(course: Course, before: Replay, after: Replay, index: int) -> bool:
-    """Whether requests behind a fold cost less than before it, what is quoted in them included: one that costs nothing may come
-    too early for that."""
+    """Whether requests after a fold cost less than before, including quotes: even a fold without cost may be too early."""
     return _saved_a_turn(course, after, index) > _saved_a_turn(course, before, index)
 
 
@@ -310,8 +320,10 @@ def _saved_a_turn(course: Course, now: Replay, index: int) -> float:
 
 
 def _stake(course: Course, before: Replay, after: Replay) -> tuple[float, int]:
-    """What a fold costs at once, and the tokens that it leaves out: from the first piece that is new, everything is written
-    again, what can't be folded (attachments, instructions) too."""
+    """The immediate cost of a fold, and the tokens that it saves.
+
+    From the first new piece on, everything is written again, including text that can't be folded (attachments, instructions).
+    """
     new = [p for p in after.pieces if p not in before.pieces]
     left = sum(p.size for p in new)
     old = sum(p.size for p in before.pieces if p not in after.pieces)
@@ -329,14 +341,16 @@ def _stake(course: Course, before: Replay, after: Replay) -> tuple[float, int]:
 
 
 def _quoted(course: Course, before: Replay, after: Replay, index: int) -> float:
-    """What a fold makes the average request cost more by what is quoted to those that go over all that users have kept."""
+    """The additional cost of an average request after a fold, from quotes for questions about all entries that users keep."""
     more = quoted_entries(course, after.pieces) - quoted_entries(course, before.pieces)
     return course.share_over_all(index) * course.options.prices.write * more
 
 
 def _unmarked_front(course: Course, before: Replay, start: int) -> int:
-    """Tokens in front of the unit `start` that a fold makes a cache forget: those behind the last mark on instructions. Marks on
-    other messages move along, and stood in what the fold changes."""
+    """Tokens before the unit `start` whose cache a fold invalidates: those after the last mark on instructions.
+
+    Other marks move along, and were in the changed text.
+    """
     if not course.forgets_front or not before.turns:
         return 0
     here = 1 + max((i for i in range(start) if course.units[i].pinned and course.units[i].marked), default=-1)
@@ -354,12 +368,12 @@ def _fold(course: Course, before: Replay, index: int, limits: Thresholds) -> Rep
     if border > start:
         stays = stays.union(*_worked_on(course, start, border, index))
         pieces, tail = (*pieces, *new_pieces(course, start, border, limits, stays)), border
-    # Where a fold makes everything in front be written again anyway, nothing is saved by going in few large steps.
+    # If everything before is written again anyway, a few large steps save nothing.
     steady = limits.facts_at * 3 // 4
     most, least = (steady, steady) if course.forgets_front else (limits.facts_at, limits.facts_at // 2)
     keeps = policy.keeps_entries(course.options, before.decision.warmth, course.share_over_all(index))
     done = promote(course, pieces, Level.FACTS, Level.SUMMARY, most, least, stays, keeps=keeps)
-    if keeps and done != pieces:  # what stands in front of a new summary is short: it is written again with it
+    if keeps and done != pieces:  # the text before a new summary is short and written again with it
         done = tuple(
             [piece_of(course, p.start, p.end, p.level, stays, keeps=True) if p.level is not Level.FACTS else p for p in done]
         )
@@ -373,9 +387,11 @@ def _fold(course: Course, before: Replay, index: int, limits: Thresholds) -> Rep
 
 
 def _border(course: Course, tail: int, index: int, limits: Thresholds) -> int:
-    """First unit that stays raw: the newest tokens that are kept, moved to a user message where one is near; at least one unit,
-    the user's newest message where it stands between a call and its late result, the words that a picture belongs to, and the
-    files that a client hands over for it."""
+    """The first unit that stays raw.
+
+    The newest tokens to keep, moved to a user message if one is near. At least one unit stays; so do the user's newest message if
+    it is between a call and its late result, the words that a picture belongs to, and the files that a client hands over for it.
+    """
     index = max(tail, question_start(course.units, _newest_interrupted(course, index)))
     given = _given(course, index, limits)
     most = min(given.start, _resting(course, tail, index))
@@ -385,21 +401,23 @@ def _border(course: Course, tail: int, index: int, limits: Thresholds) -> int:
 
 
 def _resting(course: Course, tail: int, index: int) -> int:
-    """The first unit with rows of which it is not yet known whether they will be worked on."""
+    """The first unit with rows for which it is not yet known whether they will be used."""
     return next((i for i in course.tables if tail <= i < index and rests(course.units, i, index)), index)
 
 
 def _given(course: Course, index: int, limits: Thresholds) -> range:
-    """What is handed over for what is asked; none of it where a budget has no room for it."""
+    """The material handed over for the current question; empty if a budget has no room for it."""
     given = handed_over(course.units, index)
     fits = limits.limit is None or course.tokens(given.start, index + 1) <= limits.limit // 2
     return given if fits else range(index, index)
 
 
 def _newest(course: Course, tail: int, index: int, given: range, limits: Thresholds) -> int:
-    """First of the newest units that make up what is kept, beside what is handed over. Of that a tool's result takes its share
-    at most, so that one long result does not push out what an agent did just before it, nor several where FACTS leave nothing
-    out; a budget has no room for both."""
+    """The first of the newest units to keep, besides material handed over.
+
+    A single tool result takes at most its share, so that a long one does not displace the steps just before it; nor do several if
+    FACTS leave nothing out. A budget has no room for both.
+    """
     room = limits.keep_recent
     share = _SEALED_SHARE if course.is_left_whole(tail, index + 1) else _RESULT_SHARE
     most = int(share * room) if limits.limit is None else course.total[-1]
@@ -413,7 +431,7 @@ def _newest(course: Course, tail: int, index: int, given: range, limits: Thresho
 
 
 def _newest_interrupted(course: Course, index: int) -> int:
-    """The unit up to `index` that holds the user's newest message, where that is no unit of its own; else `index`."""
+    """The unit up to `index` with the user's newest message, if that is inside another unit; otherwise `index`."""
     last = bisect_right(course.interrupted, index)
     held = course.interrupted[last - 1] if last else index
     return index if course.users[index + 1] > course.users[held] else held
@@ -426,7 +444,7 @@ def _near(course: Course, tail: int, border: int, index: int, reach: int) -> Ite
 
 
 def _fold_start(course: Course, tail: int, border: int, index: int) -> int:
-    """Where folding may begin: behind every cache mark that the client keeps in an old place, for up to there caches hit."""
+    """The earliest place to fold: after every cache mark that the client keeps in an old place, since caches hit up to there."""
     units = course.units
     old = range(tail, min(border, index - _RECENT))
     last = max((i for i in old if units[i].marked and not units[i].pinned), default=None)
@@ -439,7 +457,7 @@ def _fold_start(course: Course, tail: int, border: int, index: int) -> int:
 
 
 def _settle(course: Course, before: Replay, index: int) -> tuple[Asker, ...]:
-    """The next user message has come: earlier recalls stay only where dropping them costs more than reading them."""
+    """The askers after the next user message: earlier recalls stay only if dropping them costs more than reading them."""
     kept = list(before.askers[:-1])
     if before.askers and _stays(course, before, index):
         kept.append(before.askers[-1]._replace(last=False))
@@ -458,23 +476,23 @@ def _stays(course: Course, before: Replay, index: int) -> bool:
     recall, since = recall_tokens(asker, course.options), course.tokens(asker.unit + 1, index)
     if course.units[asker.unit].goes_over:
         recall += quoted_entries(course, asker.pieces)
-    if not policy.keeps_recall(course.options, recall, since, _LEAST_TURNS):  # nor with more of them
+    if not policy.keeps_recall(course.options, recall, since, _LEAST_TURNS):  # nor do more of them
         return False
     return policy.keeps_recall(course.options, recall, since, _turns_left(course, before, index))
 
 
 def _turns_left(course: Course, before: Replay, index: int) -> float:
-    """Turns that may be expected until the next fold event."""
+    """Expected number of turns until the next fold event."""
     tail = course.tokens(before.tail, index + 1)
     pace = tail / (course.users[index + 1] - course.users[before.tail])
     return max(_LEAST_TURNS, (thresholds_at(course, before, index).fold_at - tail) / max(1.0, pace))
 
 
 def _is_cached_behind(course: Course, before: Replay) -> bool:
-    """Whether the newest recall stands in front of text that the provider has cached, where its cache hits at the client's marks
-    only.
+    """Whether the provider has cached text after the newest recall, if its cache hits only at the client's marks.
 
-    This is so once a tool loop has gone on behind the recall. Without the recall, the next request would hit at the mark on its
+    This is the case once a tool loop has continued after the recall. Without the recall, the next request would hit at the mark
+    on its
     asker at best, and nowhere if a fold event came in between or the loop is longer than the cache looks back (Anthropic: 20
     blocks).
     """

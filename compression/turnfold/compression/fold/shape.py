@@ -23,18 +23,18 @@ from turnfold.compression.shorten.birth import shape
 from turnfold.compression.text.duplicates import duplicates
 from turnfold.compression.wire.conversation import Call, Message, Texts, family
 
-#: Words in a tool's name that say that its result is a text which a model may have to repeat with its white space.
+#: Words in a tool's name that indicate text results, which a model may have to repeat including white space.
 _READERS: Final = frozenset(
     {"cat", "document", "edit", "editor", "file", "files", "notebook", "open", "patch", "read", "resource", "view", "write"}
 )
-#: And commands or names of files in its arguments.
+#: The same for commands and file names in its arguments.
 _READS: Final = re.compile(
     r"\b(?:bat|cat|diff|head|less|more|nl|sed|tail|type|Get-Content|git show)\b"
     r"|\.(?:jsonl?|ndjson|geojson|ipynb|ya?ml|toml|lock|csv|tsv|xml|html?|md|txt|ini|cfg|conf|log)\b",
     re.IGNORECASE,
 )
 _NAME_WORDS: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
-_LEAST: Final = 100  # tokens under which a result stays as it came
+_LEAST: Final = 100  # tokens; a smaller result stays unchanged
 _UNSETTLED: Final = 8  # newest messages
 _SHOWN_ARGUMENTS: Final = 60  # characters
 _SCHEMA_SHARE: Final = 0.5  # of the tokens of JSON schemas; providers render them in fewer
@@ -42,19 +42,19 @@ _SCHEMA_SHARE: Final = 0.5  # of the tokens of JSON schemas; providers render th
 
 @dataclass(frozen=True, slots=True)
 class ShapedResult:
-    """The form of one result: new texts by path (none: it stays as it came), and the tokens of its message with them."""
+    """The form of one result: new texts by path (none if it stays unchanged), and the message's tokens with them."""
 
     texts: Texts
     tokens: int
 
 
 class _Shaped(NamedTuple):
-    """What is known of the results of a conversation, and of those among its first messages, from where the next request goes on.
+    """What is known of a conversation's results; the next request continues after the settled messages.
 
     Attributes:
-        settled: how many these messages are; a client may still change those behind them, as when it moves its cache marks.
-        settled_forms, calls: forms of their results, and their calls.
-        kept: the messages that were to be kept.
+        settled: number of settled messages; a client may still change later ones, for example by moving its cache marks.
+        settled_forms, calls: the forms of the settled messages' results, and their calls.
+        kept: the messages to keep unchanged.
     """
 
     forms: dict[int, ShapedResult]
@@ -65,7 +65,7 @@ class _Shaped(NamedTuple):
 
 
 def shape_results(messages: Sequence[Message], memo: Memo, kept: frozenset[int] = frozenset()) -> dict[int, ShapedResult]:
-    """Results that have a smaller form from which every value and line can still be copied, by message index; none of `kept`."""
+    """Results with a smaller form from which every value and line can still be copied, by message index; none of `kept`."""
 
     def run(known: _Shaped | None, same: int) -> _Shaped:
         if known is not None and known.settled <= same and _keeps_alike(known, kept):
@@ -82,10 +82,10 @@ def shape_results(messages: Sequence[Message], memo: Memo, kept: frozenset[int] 
 
 
 class LargeEnough(NamedTuple):
-    """What may take another form without making a prompt too short for the provider's cache.
+    """Content that can be made smaller without making a prompt too short for the provider's cache.
 
     Attributes:
-        forms: of results.
+        forms: forms of results.
         start: the first message that may be replaced by a reference.
     """
 
@@ -94,14 +94,14 @@ class LargeEnough(NamedTuple):
 
 
 def large_enough(messages: Sequence[Message], forms: dict[int, ShapedResult], enough: int, front: int) -> LargeEnough:
-    """The forms of results with which what is sent up to there is still long enough to be cached.
+    """The forms of results with which a request up to there is still long enough to be cached.
 
-    A prompt that is a little shorter than that costs more than one that is longer: no later request reads it from the cache.
-    What is asked of a result is the same in each request that holds it, so no prefix is rewritten.
+    A prompt slightly below that length costs more than a longer one, since no later request reads it from the cache. The decision
+    about a result is the same in each request with it, so no prefix is rewritten.
 
     Args:
-        enough: tokens of the shortest prompt that the provider caches; 0: it caches none, or a smaller prompt is cheaper.
-        front: tokens of the tool schemas that stand in front.
+        enough: tokens of the shortest prompt that the provider caches; 0 if it caches none, or a smaller prompt is cheaper.
+        front: tokens of the tool schemas before the messages.
     """
     size = _SCHEMA_SHARE * front
     for index, message in enumerate(messages):
@@ -116,17 +116,17 @@ def large_enough(messages: Sequence[Message], forms: dict[int, ShapedResult], en
 
 
 def _keeps_alike(known: _Shaped, kept: frozenset[int]) -> bool:
-    """Whether the same of the settled messages are to be kept."""
+    """Whether the same settled messages are to be kept."""
     return known.kept is kept or {i for i in known.kept if i < known.settled} == {i for i in kept if i < known.settled}
 
 
 def _forms(
     messages: Sequence[Message], indices: range, calls: dict[str, Call], kept: frozenset[int], memo: Memo
 ) -> Iterator[tuple[int, ShapedResult]]:
-    """The forms of some results, with their indices.
+    """The forms of some results, by message index.
 
     Args:
-        calls: those before these messages; theirs are added.
+        calls: calls before these messages; their own are added.
     """
     for index, call in _results_with_calls(messages, indices, calls):
         message = messages[index]
@@ -142,10 +142,10 @@ def _weight(form: ShapedResult) -> int:
 
 
 def _results_with_calls(messages: Sequence[Message], indices: range, calls: dict[str, Call]) -> Iterator[tuple[int, Call | None]]:
-    """Indices of results among some messages with the call that each answers, where the request has it.
+    """Indices of results among some messages, with the call that each answers, or None if the request lacks it.
 
     Args:
-        calls: those before these messages; theirs are added.
+        calls: calls before these messages; their own are added.
     """
     for index in indices:
         message = messages[index]
@@ -168,12 +168,12 @@ def _shape_result(message: Message) -> ShapedResult:
 
 
 def references(messages: Sequence[Message], start: int, seen: int, kept: frozenset[int] = frozenset()) -> dict[int, Texts]:
-    """What stands in place of results that repeat another, by message index.
+    """Replacements for results that repeat another, by message index.
 
     Args:
-        start: the first raw message; what is before it is folded and cannot be pointed to.
-        seen: messages that the last fold event saw; 0 before the first event.
-        kept: messages that are left as they are.
+        start: the first raw message; earlier ones are folded and cannot be referred to.
+        seen: number of messages at the last fold event; 0 before the first.
+        kept: messages that stay unchanged.
     """
     found = list(_results_with_calls(messages, range(start, len(messages)), {}))
     results = [(i, call) for i, call in found if i not in kept and _is_plain(messages[i])]

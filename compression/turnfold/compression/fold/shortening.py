@@ -34,12 +34,12 @@ def shorten_messages(
     before: Sequence[Message] = (),
     memo: Memo | None = None,
 ) -> list[Texts]:
-    """New texts by path for each message at FACTS, empty for one that stays as it is.
+    """New texts by path for each message at FACTS; empty for a message that stays unchanged.
 
-    From the newest back, so that what two of them say stands where it was said last.
+    Works from the newest message back, so that repeated text is kept where it occurred last.
 
     Args:
-        before: messages in front of them, which may hold earlier forms of the same files.
+        before: earlier messages, which may contain earlier forms of the same files.
     """
     repeated = references(messages, 0, len(messages))
     known: set[str] = set()
@@ -68,7 +68,7 @@ def _shown(message: Message, memo: Memo | None) -> tuple[Lines, ...]:
 
 
 def _is_picked_from(message: Message, answer: Message) -> bool:
-    """Whether a short message offers a list that the next one picks from: "the third one" says nothing without it."""
+    """Whether a short message offers a list that the next one picks from: "the third one" means nothing without it."""
     return answer.speaker == "user" and message.tokens <= _OFFER and picked(message, answer) is not None
 
 
@@ -90,7 +90,7 @@ def _shorten_texts(
 
 
 def task_words(users: Sequence[Message], assistants: Sequence[Message]) -> TaskWords:
-    """Words of the task, and names in the calls."""
+    """Words of the task, and names in the assistant's calls."""
     return asked_lines.task_words(_said(users, assistants), [message.own for message in users])
 
 

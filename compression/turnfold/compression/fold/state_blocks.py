@@ -21,7 +21,7 @@ from turnfold.compression.options import StateBlocks
 
 
 def place_blocks(units: Sequence[Unit], plan: Plan, state: StateBlocks) -> Mapping[int, str]:
-    """Blocks by the index of the user message that they stand in front of."""
+    """Blocks by the index of the user message that they precede."""
     out: dict[int, str] = {}
     if not state.pins:
         return out
@@ -39,7 +39,7 @@ def place_blocks(units: Sequence[Unit], plan: Plan, state: StateBlocks) -> Mappi
 
 
 def add_block_tokens(units: tuple[Unit, ...], state: StateBlocks, memo: Memo) -> tuple[Unit, ...]:
-    """The units with their blocks' tokens counted, so that a budget holds for these too."""
+    """The units with their blocks' tokens counted, so that a budget covers these too."""
     if not state.pins:
         return units
     pins = _block_places([u.start for u in units if u.is_user], state)
@@ -53,7 +53,7 @@ def _tokens(block: str, memo: Memo) -> int:
 
 
 def _block_places(users: Sequence[int], state: StateBlocks) -> dict[int, str]:
-    """Pins at user messages that hold a block; one whose message does not goes to the next that does."""
+    """Pins at user messages that can hold a block; a pin whose message cannot moves to the next that can."""
     out: dict[int, str] = {}
     for index, block in state.pins:
         at = bisect_left(users, index)
@@ -63,7 +63,7 @@ def _block_places(users: Sequence[int], state: StateBlocks) -> dict[int, str]:
 
 
 def _raw_runs(plan: Plan, count: int) -> Iterator[tuple[int, int, bool]]:
-    """Runs of raw units, and whether something folded stands before them."""
+    """Runs of raw units, and whether folded units precede them."""
     at = 0
     for piece in plan.pieces:
         if piece.start > at:

@@ -30,7 +30,7 @@ class _Bound:
 
 # Anthropic, "Preserved thinking": Fable, Opus 5.5, Sonnet 5.5, Haiku 5.5; Claude 5.1 and later.
 _CLAUDE: Final = _Bound(frozenset({"fable"}), (5, 1))
-# What the API answers where that is not so.
+# The API's answer in this case.
 _REFUSED: Final = re.compile(rb"Invalid `signature` in `thinking` block")
 # claude-opus-5-5-20260801, anthropic/claude-sonnet-5.5, eu.anthropic.claude-haiku-5-5-v1:0, claude-3-5-sonnet. A date is no
 # version.
@@ -38,7 +38,7 @@ _NAME: Final = re.compile(r"claude-(?:(?P<family>[a-z]+)(?:-|$))?(?:(?P<major>\d
 
 
 def binds_thinking(model: str) -> bool:
-    """Whether a model takes a thinking block only behind what was sent when it was produced."""
+    """Whether a model accepts a thinking block only after the messages it was produced from."""
     found = _NAME.search(model.lower())
     if found is None:
         return False
@@ -47,14 +47,14 @@ def binds_thinking(model: str) -> bool:
 
 
 def refuses_thinking(status: int, body: bytes) -> bool:
-    """Whether an upstream's answer says that a thinking block is not valid behind what was sent ("Preserved thinking")."""
+    """Whether an upstream's answer says that a thinking block does not fit the messages before it ("Preserved thinking")."""
     return status == 400 and _REFUSED.search(body) is not None
 
 
 def decided(units: Sequence[Unit], plan: Plan, options: FoldOptions) -> int:
-    """How many messages had come when the fold was decided that still holds: through its newest event.
+    """Number of messages when the current fold was decided: through its newest event.
 
-    Under a budget a fold may change with every user message, so it was decided when the last of these had come.
+    Under a budget a fold may change with every user message, so that is through the last of these.
     """
     if not plan.events:
         return 0
@@ -65,8 +65,10 @@ def decided(units: Sequence[Unit], plan: Plan, options: FoldOptions) -> int:
 
 
 def unsigned(messages: Messages, units: Sequence[Unit], plan: Plan, options: FoldOptions) -> frozenset[int]:
-    """Messages whose thinking is taken out: all that stood there when the fold was decided; not that of a tool loop which went on
-    then, which the provider drops."""
+    """Messages whose thinking is removed: all up to the fold's decision.
+
+    The thinking of a tool loop in progress then is left to the provider, which drops it.
+    """
     if not options.preserved_thinking:
         return frozenset()
     end = decided(units, plan, options)
@@ -76,14 +78,14 @@ def unsigned(messages: Messages, units: Sequence[Unit], plan: Plan, options: Fol
 
 
 def dropping(changes: Changes, messages: Sequence[Message], end: int) -> Changes:
-    """The changes, asking the provider to drop thinking where some of the messages before `end` still have it."""
+    """The changes, asking the provider to drop thinking if messages before `end` still have some."""
     gone = changes.gone | changes.unsigned
     asks = any(m.reasoning is not None for i, m in enumerate(messages[:end]) if i not in gone)
     return replace(changes, drops_thinking=True) if asks else changes
 
 
 def without_thinking(changes: Changes, messages: Sequence[Message], indices: frozenset[int]) -> Changes:
-    """The changes with the thinking of these messages taken out; one that holds nothing else goes."""
+    """The changes with the thinking of these messages removed; a message without other content is removed."""
     if not indices:
         return replace(changes, unsigned=indices)
     empty = (i for i in sorted(indices - changes.gone) if (found := messages[i].reasoning) is not None and not found.bare)
@@ -91,10 +93,10 @@ def without_thinking(changes: Changes, messages: Sequence[Message], indices: fro
 
 
 def all_thinking(messages: Sequence[Message], model: str, bound: bool | None = None) -> frozenset[int]:
-    """Messages that lose their thinking where anything in front of it may change: all that have some.
+    """Messages that lose their thinking if anything before it may change: all that have some.
 
     Args:
-        bound: whether the model binds it; None: as its name says.
+        bound: whether the model binds thinking; None: decided by its name.
     """
     if not (binds_thinking(model) if bound is None else bound):
         return frozenset()
@@ -102,6 +104,6 @@ def all_thinking(messages: Sequence[Message], model: str, bound: bool | None = N
 
 
 def first_thought(units: Sequence[Unit]) -> int | None:
-    """Index of the first unit of the latest turn that thinks; None where none does."""
+    """Index of the first unit with thinking in the latest turn; None if there is none."""
     last = next((i for i in range(len(units) - 1, -1, -1) if units[i].is_user), len(units))
     return next((i for i in range(last + 1, len(units)) if units[i].reasons), None)

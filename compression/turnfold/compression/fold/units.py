@@ -32,33 +32,32 @@ _NO_TERMS: Final = frozenset[str]()
 
 
 class Unit(NamedTuple):
-    """Messages ``start..end`` that are kept or folded together: one message, and the tool results that follow it.
+    """Messages ``start..end`` that are kept or folded together: one message, and the tool results after it.
 
     Attributes:
         tokens: tokens of all of them by the border counter.
-        facts: about the tokens that they take at FACTS, from roles and sizes alone.
-        is_user: whether it is a user message beside whose content text can stand.
+        facts: approximate tokens at FACTS, estimated from roles and sizes.
+        is_user: whether it is a user message to whose content text can be added.
         pinned: whether it is a system or developer message.
         asks: whether a request may end here: a user message, or an answered tool call.
         marked: whether the client set a cache mark in it.
-        attached: whether a user's or assistant's message in it carries a part that is not text, or a message of it is to
-            be left as it is: it is never folded.
-        reasons: whether it holds signed reasoning.
-        kept: whether it is to be left as it is: even a budget does not take it.
-        lines: tokens of results in it of which lines are copied, as of files; of records it is values.
-        interrupted: whether a user's message stands in it between a call and its late result.
-        wordless: whether it is a user message without words, as a picture is: the question stands before it.
-        reports: whether a user's message in it holds what a program gave.
-        hands_over: whether it is a user's message by which a client hands over what files hold now.
-        wants_all: whether it is a user's message that asks for a summary in place of the conversation.
-        goes_over: whether it is a user's message that asks for something that all of what users have kept goes into.
-        entry: about the tokens that it takes as a quote, if it is a short message of a user's that tells something; else 0.
-        forms: of a single message of a user or the assistant the forms that worked examples share.
-        announces: whether it is the user's first message, and says what is to be done with each of those to come, or how all are
-            to be answered.
-        rows: what may be said of the rows of a table or list that most of it is; empty where there are none.
-        tallies: what a user's message that asks for something over all rows says of them; empty for any other, and where no
-            message up to it has rows.
+        attached: whether a user's or assistant's message in it has a part that is not text, or one of its messages must stay
+            unchanged; such a unit is never folded.
+        reasons: whether it has signed reasoning.
+        kept: whether it must stay unchanged, even under a budget.
+        lines: tokens of its results from which lines are copied, such as files; from records, values are copied.
+        interrupted: whether it has a user's message between a call and its late result.
+        wordless: whether it is a user message without words, such as a picture: the question precedes it.
+        reports: whether a user's message in it contains program output.
+        hands_over: whether it is a user's message in which a client supplies the current contents of files.
+        wants_all: whether it is a user's message that requests a summary to replace the conversation.
+        goes_over: whether it is a user's message about all entries that users have kept.
+        entry: approximate tokens as a quote, if it is a user's short message that states something; otherwise 0.
+        forms: for a single message of a user or the assistant, the forms that worked examples share.
+        announces: whether it is the user's first message and gives instructions for each later message, or for all answers.
+        rows: words that may describe the rows of a table or list, if that is most of it; otherwise empty.
+        tallies: words that a user's message about all rows uses for them; empty for other messages, or if no message up to it has
+            rows.
     """
 
     start: int
@@ -86,34 +85,34 @@ class Unit(NamedTuple):
     tallies: frozenset[str] = _NO_TERMS
 
     def works_on(self, other: Unit) -> bool:
-        """Whether it asks for something that all rows in another unit may go into, and hardly for anything else."""
+        """Whether it asks for something that may need all rows of another unit, and probably nothing else."""
         return not self.tallies.isdisjoint(other.rows) and are_about(self.tallies, other.rows)
 
     def tells_rows_of(self, other: Unit) -> bool:
-        """Whether it names values of some rows in another unit, and needs no others: "the average in Berlin"."""
+        """Whether it names values of some rows of another unit and needs no others: "the average in Berlin"."""
         return NEEDS_OTHERS not in self.tallies and names_rows(self.tallies, other.rows)
 
 
-_BETWEEN: Final = 6  # units from a question to the picture that it is asked of, at most, as where the picture was asked for
-_MOST_BETWEEN: Final = 500  # and tokens of them
-_SINCE: Final = 8  # units behind what was handed over, up to which it belongs to what is asked
+_BETWEEN: Final = 6  # units at most between a question and its picture, for example if the picture was asked for
+_MOST_BETWEEN: Final = 500  # and their tokens
+_SINCE: Final = 8  # units after handed-over material up to which it belongs to the question
 _ACKNOWLEDGED: Final = 40  # tokens of "Ok, any changes I propose will be to those files."
-_LOOKED_AT: Final = 4000  # characters of a result that tell its kind
-_LONGEST_REQUEST: Final = 20_000  # characters of a request for a summary; agents' have up to 6,000
-_LEAST_ROWS: Final = 300  # tokens of a message whose rows are looked at
-_SOON: Final = 2  # messages of the user in which work on rows begins, if it does
-_SOON_ASKED: Final = 6  # requests within which they must have come: an agent may go on alone
-_LONGEST_OVER_ALL: Final = 300  # characters of a question over all that was kept
-_LONGEST_ENTRY: Final = 100  # and of what was
+_LOOKED_AT: Final = 4000  # characters of a result from which its kind is determined
+_LONGEST_REQUEST: Final = 20_000  # characters of a request for a summary; those of agents have up to 6,000
+_LEAST_ROWS: Final = 300  # tokens of a message whose rows are examined
+_SOON: Final = 2  # messages of the user within which work on rows begins
+_SOON_ASKED: Final = 6  # requests within which these must be sent: an agent may continue alone
+_LONGEST_OVER_ALL: Final = 300  # characters of a question about all kept entries
+_LONGEST_ENTRY: Final = 100  # characters of an entry
 _ASKS: Final = re.compile(r"[?？؟]")
 _FEWEST_EXAMPLES: Final = 4
-_LEAST_RULES: Final = 60  # tokens of a message that says what is to be done with each of those to come
+_LEAST_RULES: Final = 60  # tokens of a message with instructions for each later message
 _MOST_RULES: Final = 4_000
-_MOST_TASK: Final = 400  # of one that says how all are to be answered, and of the answer to it
-_FEWEST_RULES: Final = 2  # for all messages, that make the first one a task for the whole talk
+_MOST_TASK: Final = 400  # tokens of a message with instructions for all answers, and of the answer to it
+_FEWEST_RULES: Final = 2  # rules for all messages, from which the first message is a task for the whole conversation
 _MOST_EXAMPLE: Final = 1500  # tokens of an example's input or answer
-_MOST_EXAMPLES: Final = 128  # more come one by one, as tickets do that a program labels
-_MOST_FREE_EXAMPLES: Final = 24  # the same where answers are texts, as in a talk with a translator
+_MOST_EXAMPLES: Final = 128  # more than this come one by one, such as tickets that a program labels
+_MOST_FREE_EXAMPLES: Final = 24  # the same if answers are free text, as in a conversation with a translator
 _AS_THEY_CAME: Final[Mapping[int, ShapedResult]] = MappingProxyType({})
 
 
@@ -123,18 +122,15 @@ def units(
     memo: Memo | None = None,
     kept: frozenset[int] = frozenset(),
 ) -> tuple[Unit, ...]:
-    """Group messages into units; every message is in exactly one, in order. Results count in the form that they take;
-    `memo` saves time, where there is one; `kept` are indices of messages that are left as they are.
+    """Group messages into units. Every message is in exactly one, in order.
 
-    A user message without content, which has no room for inserted text and does not answer for what was folded before it, goes
-    with the message before it. System messages that somebody put in front of it, or between a call and its results, do not part
-    them.
+    Results count in their shaped form; `memo` saves time if given; `kept` are indices of messages that stay unchanged.
     """
 
     def run(known: _Grouped | None, same: int) -> _Grouped:
         if known is None or not _counts_alike(known, results, kept, same):
             return _grouped(Grown(_group(messages, results, kept, (), has_rows=False)), results, kept, None)
-        # The last unit of a beginning may go on behind it, and so may the one in front of instructions at its end.
+        # The last unit of a prefix may continue after it, and so may the one before instructions at its end.
         while same and messages[same - 1].pinned:
             same -= 1
         settled = known.units[: bisect_left(known.units, same - 1, key=lambda unit: unit.end)]
@@ -147,7 +143,7 @@ def units(
 
 
 class _Grouped(NamedTuple):
-    """Units, with the forms of results and the kept messages under which they were counted, and the first unit with rows."""
+    """Units, the results' forms and kept messages used for counting them, and the first unit with rows."""
 
     units: Grown[Unit]
     results: Mapping[int, ShapedResult]
@@ -158,14 +154,14 @@ class _Grouped(NamedTuple):
 def _grouped(
     found: Grown[Unit], results: Mapping[int, ShapedResult], kept: frozenset[int], rows_at: int | None, since: int = 0
 ) -> _Grouped:
-    """Units, of which those before `since` were looked at for rows."""
+    """Units; those before `since` were already searched for rows."""
     if rows_at is None:
         rows_at = next((since + n for n, unit in enumerate(found[since:]) if unit.rows), None)
     return _Grouped(found, results, kept, rows_at)
 
 
 def _counts_alike(known: _Grouped, results: Mapping[int, ShapedResult], kept: frozenset[int], end: int) -> bool:
-    """Whether the messages before `end` take the same form, and the same of them are kept."""
+    """Whether the messages before `end` have the same forms, and the same of them are kept."""
     if known.kept is not kept and {i for i in known.kept if i < end} != {i for i in kept if i < end}:
         return False
     if known.results is results or not (known.results or results):
@@ -182,7 +178,7 @@ def _group(
     *,
     has_rows: bool,
 ) -> tuple[Unit, ...]:
-    """The units behind those that are settled; `has_rows` says whether one of these has rows."""
+    """The units after the settled ones; `has_rows` says whether one of the settled units has rows."""
     begin = settled[-1].end if settled else 0
     rest = range(begin, len(messages))
     inside = set(_instructions_inside(messages, begin))
@@ -195,12 +191,12 @@ def _group(
 
 
 def _continues(message: Message) -> bool:
-    """Whether a message goes with the one before it."""
+    """Whether a message belongs to the unit of the message before it."""
     return message.is_result or message.bound or (message.role == "user" and not message.holds)
 
 
 def _instructions_inside(messages: Sequence[Message], begin: int) -> Iterator[int]:
-    """Indices of instructions that stand in front of what goes with the message before it."""
+    """Indices of instructions followed by a message that belongs to the unit before them."""
     inside = False
     for index in range(len(messages) - 1, begin - 1, -1):
         if not messages[index].pinned:
@@ -218,9 +214,9 @@ def _unit(
     *,
     has_rows: bool,
 ) -> Unit:
-    """The unit of messages; `has_rows` says whether one in front of them has rows."""
+    """The unit of these messages; `has_rows` says whether an earlier one has rows."""
     first, last = messages[start], messages[end - 1]
-    if end == start + 1 and not (first.is_result or first.attached or kept):  # the same for what most units are
+    if end == start + 1 and not (first.is_result or first.attached or kept):  # a faster equivalent for most units
         size, held = first.tokens, _rows(first)
         return Unit(
             start,
@@ -269,14 +265,14 @@ def _unit(
 
 
 def _wants_all(message: Message) -> bool:
-    """Whether a message asks for a summary that takes the place of the conversation."""
+    """Whether a message requests a summary that replaces the conversation."""
     if message.role != "user" or message.reports or len(message.own) > _LONGEST_REQUEST:
         return False
     return asks_for_compaction(words.fold(message.own))
 
 
 def _goes_over(message: Message) -> bool:
-    """Whether a message asks over all that users have kept; a long one says what it is about."""
+    """Whether a message asks about all entries that users have kept. Long messages don't count."""
     if message.role != "user" or message.reports or len(message.own) > _LONGEST_OVER_ALL:
         return False
     return asks_over_entries(words.fold(message.own))
@@ -289,7 +285,7 @@ def _entry(message: Message, size: int) -> int:
 
 
 def _forms(message: Message) -> tuple[str, ...]:
-    """The forms of a message that may belong to a worked example."""
+    """The forms of a message that may be part of a worked example."""
     if message.has_calls or message.sealed or message.attached or message.tokens > _MOST_EXAMPLE:
         return ()
     return input_forms(message.own) if message.role == "user" else answer_forms(message.own)
@@ -316,7 +312,7 @@ def _rows(message: Message) -> frozenset[str]:
 
 
 def _tallies(message: Message) -> frozenset[str]:
-    """What a user's message that asks for something over all rows says of them, beside rows of its own."""
+    """Words for all rows in a user's message about them, if it has no rows of its own."""
     if message.role != "user" or message.reports:
         return _NO_TERMS
     text = message.own
@@ -326,22 +322,26 @@ def _tallies(message: Message) -> frozenset[str]:
 
 
 def _facts(message: Message, size: int) -> int:
-    """About the tokens that a message of `size` tokens takes at FACTS; a sealed one is not shortened, except for reasoning that
-    is taken out."""
+    """Approximate tokens at FACTS of a message with `size` tokens. A sealed message is not shortened, except for removed
+    reasoning.
+    """
     if message.sealed and message.reasoning is None:
         return size
     return min(size, facts_tokens(message.speaker, message.tokens, message.own, calls=message.has_calls))
 
 
 def _holds_records(text: str) -> bool:
-    """Whether a result is JSON of values; with line breaks in its strings it is a file's text in a wrapper."""
+    """Whether a result is JSON with values. JSON with line breaks in its strings is the wrapped text of a file."""
     beginning = text[:_LOOKED_AT].lstrip()
     return beginning[:1] in ("{", "[") and "\\n" not in beginning
 
 
 def question_start(units: Sequence[Unit], index: int) -> int:
-    """Index of the unit that holds the words of what the unit `index` asks: itself, but for one without words, such as a picture.
-    Its words are then the user's last ones in front of it, where they are near; pictures between them count nothing."""
+    """Index of the unit with the words of the question at `index`.
+
+    That is the unit itself unless it has no words, such as a picture; then it is the user's last unit with words before it, if
+    near. Pictures in between don't count.
+    """
     passed = tokens = 0
     for i in range(index - 1, -1, -1) if units[index].wordless else ():
         unit = units[i]
@@ -356,12 +356,12 @@ def question_start(units: Sequence[Unit], index: int) -> int:
 
 
 def examples_end(units: Sequence[Unit], start: int, most: int | None = None) -> int:
-    """Index of the first unit behind the worked examples that begin with the unit `start`; `start` where there are none.
+    """Index of the first unit after the worked examples that begin at the unit `start`; `start` if there are none.
 
-    It looks at the units in order, so that what follows makes no example of less.
+    Units are read in order, so that later messages never reduce the examples.
 
     Args:
-        most: tokens that they may take with what stands before them; those that do not fit are left out in pairs.
+        most: most tokens for the examples and everything before them; examples that don't fit are left out in pairs.
     """
     first, second = units[start : start + 2], units[start + 2 : start + 4]
     if not (_are_pair(first) and _are_pair(second)):
@@ -388,16 +388,16 @@ def examples_end(units: Sequence[Unit], start: int, most: int | None = None) -> 
 
 
 def _are_pair(pair: Sequence[Unit]) -> bool:
-    """Whether two units are an input and an answer in a form that a program reads."""
+    """Whether two units are an input and an answer in a machine-readable form."""
     return len(pair) == 2 and pair[0].is_user and not (pair[1].asks or pair[1].pinned) and bool(pair[1].forms)
 
 
 def handed_over(units: Sequence[Unit], index: int) -> range:
-    """The units by which a client hands over what files hold, for what is asked at the unit `index`; none where there are none.
+    """The units in which a client supplies files for the question at the unit `index`; empty if there are none.
 
-    Clients send them anew with each request, just in front of what is asked: files and an outline of others, each acknowledged in
-    few words. A conversation goes on behind them for a few steps. Such a message itself is read like a question first: a request
-    might end with it.
+    Clients send them anew with each request, just before the question: files and an outline of others, each briefly acknowledged.
+        The conversation continues after them for a few steps. Such a message is first treated as a question, since a request
+        might end with it.
     """
     near = range(index, max(0, index - _SINCE) - 1, -1)
     newest = next((i for i in near if _is_handed_over(units, i, index)), None)
@@ -410,8 +410,9 @@ def handed_over(units: Sequence[Unit], index: int) -> range:
 
 
 def _is_handed_over(units: Sequence[Unit], index: int, last: int) -> bool:
-    """Whether a unit hands over files, and up to the unit `last` nothing follows but what a user goes on with, at once or behind
-    a word on it."""
+    """Whether a unit supplies files and, up to the unit `last`, only continuations by the user follow, directly or after a word
+    about it.
+    """
     if not units[index].hands_over:
         return False
     behind = units[index + 1 : min(index + 3, last + 1)]
@@ -423,7 +424,7 @@ def _acknowledges(unit: Unit) -> bool:
 
 
 def rests(units: Sequence[Unit], table: int, index: int) -> bool:
-    """Whether a unit with a user's rows is too new at the unit `index` to know whether it will be worked on."""
+    """Whether a unit with a user's rows is too recent at the unit `index` to know whether they will be used."""
     return (
         units[table].is_user
         and len(_asked_soon(units[: index + 1], table)) < _SOON
@@ -432,7 +433,7 @@ def rests(units: Sequence[Unit], table: int, index: int) -> bool:
 
 
 def _asked_soon(units: Sequence[Unit], table: int) -> list[Unit]:
-    """The user's first messages behind a unit with rows."""
+    """The user's first messages after a unit with rows."""
     found: list[Unit] = []
     asked = 0
     for unit in units[table + 1 :]:
@@ -444,12 +445,12 @@ def _asked_soon(units: Sequence[Unit], table: int) -> list[Unit]:
 
 
 def without_rows(units: tuple[Unit, ...]) -> tuple[Unit, ...]:
-    """The same, as if no table stood in them: a budget has no room for rows that nobody asks for now."""
+    """The units as if none had a table: a budget has no room for rows that nobody needs now."""
     return tuple([u._replace(rows=_NO_TERMS) if u.rows else u for u in units]) if any(u.rows for u in units) else units
 
 
 class _Staying(NamedTuple):
-    """What stays of so many units, with the newest user's message and the newest unit that is no instruction."""
+    """The units that stay among the first ones, with the newest user's message and the newest unit that is not an instruction."""
 
     units: int
     stays: frozenset[int]
@@ -457,15 +458,16 @@ class _Staying(NamedTuple):
     last: int | None
 
 
-_KEPT: Final = 4  # requests to which it can go back, when a cache mark moves
+_KEPT: Final = 4  # requests that can be resumed when a cache mark moves
 _NONE_STAYS: Final = _Staying(0, frozenset(), None, None)
 
 
 def staying(units: Sequence[Unit], memo: Memo | None = None) -> frozenset[int]:
-    """Indices of units that no fold takes away: what carries an attachment, and what must stay with it so that roles alternate.
+    """Indices of units that no fold removes: those with an attachment, and those that must stay with them so that roles
+    alternate.
 
-    With a user's message that is the last unit of what answers it; with an assistant's the user's message before it. Both are
-    known before a fold could have taken them.
+    For a user's message that is the last unit of its answer; for an assistant's, the user's message before it. Both are known
+    before a fold could remove them.
     """
 
     def run(known: tuple[_Staying, ...] | None, same: int) -> tuple[_Staying, ...]:

@@ -49,15 +49,15 @@ from turnfold.compression.wire.media import labels
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """What one run of folded content stands for.
+    """The originals of one run of folded content, and their replacement.
 
     Attributes:
         id: content hash, the same on every replica; resolves within one tenant only.
         level: "facts", "summary" or "line".
         messages: the original messages' JSON texts, byte for byte, in order.
         tokens: tokens of the originals by the border counter.
-        instead: what is written in their place: at level "facts" one text for each message, its shortened texts joined by a
-            newline, None where it stays as it is; at other levels the one text that stands for all of them.
+        instead: the replacement: at level "facts" one text for each message (its shortened texts joined by a newline, or None if
+            it is unchanged); at other levels a single text for all of them.
     """
 
     id: str
@@ -69,7 +69,7 @@ class Section:
 
 @dataclass(slots=True)
 class Surroundings:
-    """Texts that stand beside one kept user message's own: in front of it, the state last, and behind it and its recall."""
+    """Texts next to a kept user message's own text: before it, with the state last, and after it and its recall."""
 
     front: list[str] = field(default_factory=list)
     state: str = ""
@@ -78,18 +78,18 @@ class Surroundings:
 
 @dataclass(frozen=True, slots=True)
 class FoldDraft:
-    """A fold that lacks only recall.
+    """A complete fold except for recall.
 
     Attributes:
-        dropped: runs of message indices that are left out.
-        gone: the same, one by one.
-        shortened: per message index, new texts by path.
-        shaped: the same for tool results that are not folded (see ``results``).
-        beside: per message index of a kept user message, what stands beside its text.
-        sections: originals of what is folded, and what stands instead.
-        section_of: per message index, the section that it is in.
-        unsigned: messages whose signed reasoning is taken out.
-        wanted: blocks for which a written summary would be used, where the options ask for it.
+        dropped: runs of left-out message indices.
+        gone: all left-out message indices.
+        shortened: for each message index, new texts by path.
+        shaped: new texts of tool results that are not folded, in the same form (see ``results``).
+        beside: for each kept user message index, the texts next to its own.
+        sections: originals of the folded content, and their replacements.
+        section_of: for each message index, its section.
+        unsigned: messages whose signed reasoning is removed.
+        wanted: blocks for which a written summary would be used, if the options ask for them.
     """
 
     dropped: tuple[tuple[int, int], ...]
@@ -103,8 +103,10 @@ class FoldDraft:
     wanted: tuple[WantedSummary, ...] = ()
 
     def texts(self) -> Iterator[str]:
-        """What the fold itself wrote: where recall need not quote again. The state is no part of it: a later block would change
-        what an earlier message recalls."""
+        """The texts written by the fold, which recall need not quote again.
+
+        Excludes the state: otherwise a later block would change an earlier message's recall.
+        """
         for texts in self.shortened.values():
             yield from texts.values()
         for beside in self.beside.values():
@@ -112,10 +114,10 @@ class FoldDraft:
 
 
 def draft(given: FoldTask, stays: frozenset[int], plan: Plan) -> FoldDraft:
-    """Write the pieces of a plan. Pure; pieces that were written before come from the memo.
+    """Write the pieces of a plan. Deterministic; pieces written before come from the memo.
 
     Args:
-        stays: indices of units that are forwarded although they lie in a piece (``units.staying``).
+        stays: indices of units that are forwarded although they are in a piece (``units.staying``).
     """
     conversation, units, results, options, memo = given[:5]
     loose = unsigned(conversation.messages, units, plan, options)
@@ -146,7 +148,7 @@ def draft(given: FoldTask, stays: frozenset[int], plan: Plan) -> FoldDraft:
 
 
 def _write_pieces(writer: _Writer, plan: Plan) -> None:
-    """Write the pieces, or take over what was written when they last were the same: between two fold events they are."""
+    """Write the pieces, or reuse what was written for the same ones, which stay the same between two fold events."""
     if not plan.pieces:
         return
     end = writer.units[plan.tail - 1].end
@@ -175,11 +177,13 @@ def _write_pieces(writer: _Writer, plan: Plan) -> None:
     writer.memo.put(key, (given, writer.written_pieces()), lambda kept: 2000 + 220 * end + kept[1].size)
 
 
-_BEFORE: Final = 24  # messages in front of a piece whose files are compared with those in it
+_BEFORE: Final = 24  # messages before a piece whose files are compared with those in it
 
 
 class _GivenPieces(NamedTuple):
-    """What pieces are written from: the first `end` messages, the first `tail` units and the next, and what else there is."""
+    """The input for writing pieces: the first `end` messages, the first `tail` units and the next, and everything else that
+    matters.
+    """
 
     messages: Sequence[Message]
     units: Sequence[Unit]
@@ -194,7 +198,7 @@ class _GivenPieces(NamedTuple):
     stays: set[int]
 
     def is_same(self, other: _GivenPieces) -> bool:
-        """Whether the same would be written."""
+        """Whether the same text would be written."""
         if self[2:] != other[2:]:
             return False
         return begin_alike(self.messages, other.messages, self.end) and begin_alike(self.units, other.units, self.tail + 1)
@@ -202,7 +206,7 @@ class _GivenPieces(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _WrittenPieces:
-    """What a writer has come to behind the pieces."""
+    """The state of a writer after the pieces."""
 
     dropped: tuple[tuple[int, int], ...]
     gone: frozenset[int]
@@ -217,12 +221,12 @@ class _WrittenPieces:
 
     @property
     def size(self) -> int:
-        """About how many bytes it takes, without the texts that are kept elsewhere too."""
+        """Approximate size in bytes, without texts that are stored elsewhere too."""
         return 500 * (len(self.shortened) + len(self.beside) + len(self.sections))
 
 
 def _wanted(writer: _Writer, plan: Plan, options: FoldOptions) -> Iterator[WantedSummary]:
-    """Blocks of quotes that hold more than the users' standing orders."""
+    """Blocks whose quotes contain more than the users' standing orders."""
     adopted = {(one.start, one.end) for one in plan.summaries}
     blocks = {message_range(piece, writer.units): (piece, uses) for piece, uses in plan.uses.items() if piece.anchor is None}
     named = prefixes([m.key for m in writer.messages], [end for _, end in blocks])
@@ -236,7 +240,7 @@ def _wanted(writer: _Writer, plan: Plan, options: FoldOptions) -> Iterator[Wante
 
 
 class _Writer:
-    """Walks over the pieces in order; lives for one call of `draft`."""
+    """Processes the pieces in order; used for one call of `draft`."""
 
     def __init__(
         self,
@@ -255,16 +259,16 @@ class _Writer:
         self.beside: dict[int, Surroundings] = defaultdict(Surroundings)
         self.sections: list[tuple[Section, Sequence[int]]] = []
         self.section_of: Mapping[int, Section] = {}
-        self.carried: list[str] = []  # texts that wait for the next kept user message
+        self.carried: list[str] = []  # texts waiting for the next kept user message
         self.kept_user: int | None = None
         self.at = 0
         self.pictures: frozenset[int] = frozenset()  # results whose pictures stay
         self.told = policy.Telling()
-        self.keeps = False  # whether what users have kept stands in the piece that is written
+        self.keeps = False  # whether the current piece contains the entries that users keep
         self.written: Mapping[tuple[int, int], str] = {}  # summaries that a model wrote, by the messages that they stand for
 
     def write(self, piece: Piece) -> None:
-        self.settle(self.at, piece.start)  # raw units between two pieces, if there are any
+        self.settle(self.at, piece.start)  # raw units between two pieces, if any
         self.at, self.keeps = piece.end, piece.keeps
         if piece.level is Level.FACTS:
             self._facts(piece)
@@ -285,7 +289,7 @@ class _Writer:
             self.beside[anchor].behind.append(self._summary(piece.level, piece.anchor + 1, piece.end))
 
     def written_pieces(self) -> _WrittenPieces:
-        """What it has come to."""
+        """The writer's current state."""
         beside = {index: (tuple(one.front), tuple(one.behind)) for index, one in self.beside.items()}
         return _WrittenPieces(
             tuple(self.dropped),
@@ -301,7 +305,7 @@ class _Writer:
         )
 
     def take_over(self, known: _WrittenPieces) -> None:
-        """Go on from what another writer had come to."""
+        """Continue from another writer's state."""
         self.dropped, self.gone = list(known.dropped), known.gone
         self.sections, self.section_of = list(known.sections), known.section_of
         self.shortened, self.shaped = dict(known.shortened), dict(known.shaped)
@@ -310,7 +314,7 @@ class _Writer:
         self.carried, self.kept_user, self.at = list(known.carried), known.kept_user, known.at
 
     def settle(self, start: int, end: int) -> None:
-        """Raw units: texts that still wait go in front of their first user message, results take their form."""
+        """Process raw units: waiting texts go before their first user message, and results are shaped."""
         for unit in range(start, end):
             if self.units[unit].is_user:
                 self._keep(unit)
@@ -326,7 +330,7 @@ class _Writer:
         return self.kept_user
 
     def foldable_indices(self, start: int, end: int) -> list[int]:
-        """Message indices of the units ``start..end`` that may be left out."""
+        """Message indices of the units ``start..end`` that can be left out."""
         going = (unit for n, unit in enumerate(self.units[start:end], start) if n not in self.stays)
         return [i for u in going for i in range(u.start, u.end) if not self.messages[i].pinned]
 
@@ -337,7 +341,7 @@ class _Writer:
         return Section(name, level.value, tuple(m.raw for m in messages), sum(m.tokens for m in messages))
 
     def _summary(self, level: Level, start: int, end: int, told: Sequence[int] = ()) -> str:
-        """The text that stands for units which are left out, those that are `told` among its quotes; "" for none."""
+        """The text that replaces left-out units, with those in `told` among its quotes; "" for none."""
         indices = self.foldable_indices(start, end)
         if not indices:
             return ""
@@ -357,8 +361,11 @@ class _Writer:
         return range(self.units[unit].start, self.units[unit].end)
 
     def quotes(self, indices: Sequence[int], *, orders_only: bool = False, whole: Sequence[int] = ()) -> str:
-        """The quotes that stand for messages. Without room the users' standing orders and the message that is answered, which are
-        those at `whole`, are all that is quoted: those stay in force however old they are."""
+        """The quotes that replace messages.
+
+        If there is no room, only the users' standing orders and the answered message (at `whole`) are quoted, since these apply
+        however old they are.
+        """
         raw = sum(self.messages[i].tokens for i in indices)
         room = 0 if orders_only else policy.summary_tokens(raw) - policy.LINE
         told = self._room_for_told(indices, raw, room) if self.told.ratio else NO_ROOM
@@ -374,7 +381,7 @@ class _Writer:
         return told if first is None else told._replace(opening=indices.index(first), opened=self.told.opening)
 
     def _opening(self, indices: Sequence[int]) -> int | None:
-        """The user's message that opens the conversation, where it is one of these."""
+        """The user's message that opens the conversation, if it is one of these."""
         first = next((i for i, message in enumerate(self.messages) if message.role == "user"), None)
         return first if first in indices else None
 
@@ -382,7 +389,7 @@ class _Writer:
         return self.written.get((self.units[start].start, self.units[end - 1].end), "")
 
     def _shorter(self, indices: Sequence[int], quotes: str, written: str) -> str:
-        """The quotes, or the users' standing orders and a written summary where that is shorter."""
+        """The quotes or, if shorter, the users' standing orders with a written summary."""
         told_by = sources([self.messages[i] for i in indices])
         orders = summarise(told_by, 0, tokens.count, self.memo)
         text = render_written(told_by, orders, written)
@@ -431,8 +438,10 @@ class _Writer:
             self.beside[first_user].front.append(marker)
 
     def _editable(self, piece: Piece) -> list[int]:
-        """Message indices of a piece at FACTS whose texts may be shortened: what carries an attachment keeps its own text, and so
-        does a table that is worked on."""
+        """Message indices of a piece at FACTS whose texts may be shortened.
+
+        Messages with attachments keep their own text, and so do tables in use.
+        """
         here = enumerate(self.units[piece.start : piece.end], piece.start)
         units = (unit for n, unit in here if not (unit.attached or (unit.rows and n in self.stays)))
         return [i for u in units for i in range(u.start, u.end) if not self.messages[i].pinned]
@@ -441,26 +450,28 @@ class _Writer:
         return [one for i in indices for one in self.messages[i].attached]
 
     def _markers(self, section: Section, index: int) -> dict[Path, str]:
-        """What stands in place of a message's attachments, by path."""
+        """The replacements of a message's attachments, by path."""
         message = self.messages[index]
         if message.sealed or index in self.pictures:
             return {}
         return {one.path: _left_out(section, one.label) for one in message.attached}
 
     def _speakers(self, piece: Piece) -> tuple[list[Message], list[Message]]:
-        """Who tells the task as far as the piece's end: the first and latest user messages; the assistant in the piece."""
+        """The messages that describe the task up to the end of a piece: the first and latest of the user, and the assistant's in
+        the piece.
+        """
         users = [u.start for u in self.units[: piece.end] if u.is_user]
         calls = [self.messages[u.start] for u in self.units[piece.start : piece.end]]
         task = dict.fromkeys((*users[:1], *users[-3:]))
         return [self.messages[i] for i in task], [m for m in calls if m.role == "assistant"]
 
 
-_PICTURES: Final = 5  # results whose pictures stay when they are folded
-_MOST_NAMED: Final = 20  # attachments that a summary names, those alike as one
+_PICTURES: Final = 5  # folded results whose pictures stay
+_MOST_NAMED: Final = 20  # attachments listed in a summary; those with the same name count once
 
 
 def _newest_pictures(messages: Messages, seen: int) -> frozenset[int]:
-    """Results with the newest attachments that the last fold event saw: of an agent's screenshots only the last few matter."""
+    """Results with the newest attachments at the last fold event: of an agent's screenshots, only the last few matter."""
     results = (i for i in reversed(messages.attached) if i < seen and messages[i].is_result)
     return frozenset(islice(results, _PICTURES))
 
@@ -470,7 +481,7 @@ def _left_out(section: Section, label: str) -> str:
 
 
 def _ending(sources: Sequence[Source], index: int) -> Quote:
-    """A source, or of a long one what it says last: there stands what is asked."""
+    """A source or, if it is long, its end, which contains the question."""
     text = sources[index].text
     start, room = len(text), policy.ANSWERED
     for begin, end in reversed(sentences(text, 0, len(text))):
@@ -486,7 +497,7 @@ def _keys(messages: Sequence[Message]) -> bytes:
 
 
 def _runs(indices: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Neighbouring indices as half-open runs."""
+    """Adjacent indices as half-open runs."""
     start = indices[0]
     for a, b in zip(indices, [*indices[1:], -1], strict=True):
         if b != a + 1:
