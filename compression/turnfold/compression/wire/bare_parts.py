@@ -19,8 +19,8 @@ class BarePart(NamedTuple):
     """A part of a message.
 
     Attributes:
-        written: what it adds to what is written in front of it.
-        life: how long its mark asks to have all up to here kept, as of `lifetime`; None: it carries no mark.
+        written: the bytes that it adds after the previous part.
+        life: lifetime of the prefix up to here requested by its mark, as in `lifetime`; None: it has no mark.
     """
 
     written: bytes
@@ -28,17 +28,17 @@ class BarePart(NamedTuple):
 
 
 def lifetime(marks: str) -> int:
-    """Seconds for which marks, given as JSON, ask to have a prefix kept (Anthropic, "Prompt caching"); 0: they do not say."""
+    """Seconds for which marks, given as JSON, request a prefix to be cached (Anthropic, "Prompt caching"); 0 if unspecified."""
     return 0 if '"cache_control"' not in marks else _HOUR if '"1h"' in marks else _MINUTES
 
 
 def bare_parts(opening: bytes, content: object, bare: Sequence[object], names: Collection[str]) -> Iterator[BarePart]:
-    """The parts of a content: a list of them, or a text, which is the only one.
+    """The parts of a content: a list of them, or a text as the only one.
 
     Args:
-        opening: what is written in front of the first one.
+        opening: the bytes before the first one.
         bare: the same parts without marks.
-        names: what a mark is called.
+        names: the names of marks.
     """
     for part, written in zip(content if isinstance(content, list) else [content], bare, strict=False):
         marks = {name: part[name] for name in names if part.get(name)} if isinstance(part, dict) else None

@@ -13,8 +13,10 @@ from turnfold.compression.wire.removal import element_place
 
 
 def borders(conversation: Conversation, step: int, most: int) -> tuple[int, ...]:
-    """Ends of elements of the array of messages, the next one about `step` characters behind the one before, the last one that
-    of the last element; () where an element has more than `most` characters, or there is none."""
+    """Ends of elements of the array of messages, about `step` characters apart; the last one is the end of the last element.
+
+    () if an element has more than `most` characters, or there is none.
+    """
     start, end = conversation.history
     inside = [i for i, (at, _) in enumerate(conversation.spans) if start <= at < end]
     places = dict.fromkeys(element_place(conversation, i) for i in inside)

@@ -21,20 +21,20 @@ T = TypeVar("T")
 
 _TYPED: Final = ("type", "role", "media_type")
 _HOLDERS: Final = ("content", "output", "source", "summary", "tool_calls")
-_FIXED: Final = 1000  # bytes that a reading takes without its elements
+_FIXED: Final = 1000  # bytes of a reading without its elements
 
 
 @dataclass(frozen=True, slots=True)
 class Layout(Generic[T]):
-    """How a wire's bodies are laid out.
+    """The layout of a wire's bodies.
 
     Attributes:
         wire: the wire's name.
         history: the key of the growing array.
-        kept: top-level keys whose values are asked for; of the others only the place is.
-        element: an element's JSON text and value, to what is known of it. Raises FoldRejected("unparsable").
-        weigh: bytes that it takes in memory, about.
-        plain: whether the history may be a value that is no array; it has no elements then, and is kept.
+        kept: top-level keys whose values are needed; for the others, only their position is stored.
+        element: reads an element from its JSON text and value. Raises FoldRejected("unparsable").
+        weigh: approximate bytes of an element in memory.
+        plain: whether the history may be a value other than an array; then it has no elements, and its value is stored.
     """
 
     wire: str
@@ -47,9 +47,9 @@ class Layout(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class BodyReading(Generic[T]):
-    """What was read of a body, or of its beginning: top-level members, and the history's elements with their places.
+    """The parts of a body, or of its beginning: top-level members, and the history's elements with their positions.
 
-    The history is no value of its own, unless it is no array; in a beginning its span has no end.
+    The history's own value is stored only if it is not an array. In a beginning, its span has no end.
     """
 
     members: Mapping[str, Value]
@@ -57,26 +57,26 @@ class BodyReading(Generic[T]):
     spans: tuple[Place, ...]
 
     def beginning(self, length: int) -> BodyReading[T]:
-        """What was read of so many elements and of what stands in front of them."""
+        """The reading of the first `length` elements and everything before them."""
         return BodyReading(self.members, self.elements[:length], self.spans[:length])
 
 
 def read_body(body: bytes, layout: Layout[T], memo: Memo) -> tuple[str, BodyReading[T]]:
-    """A body as text, and what it holds.
+    """A body as text, and its reading.
 
     Raises:
         FoldRejected: "unparsable" when the body is not a JSON object in strict UTF-8, is nested too deeply, names a key twice,
-            or has no history. Such a body goes upstream as it came.
+            or has no history. Such a body is sent upstream unchanged.
     """
     try:
         text = body.decode("utf-8")
         return text, _read_known(body, text, layout, memo)
-    except (ValueError, RecursionError) as exc:  # the ways in which the scanner gives up
+    except (ValueError, RecursionError) as exc:  # the exceptions of the scanner
         raise FoldRejected("unparsable") from exc
 
 
 def new_bytes(body: bytes, wire: str, memo: Memo) -> int:
-    """How many bytes of a body stand behind what it repeats of an earlier one, or all: what reading it has to look at.
+    """Bytes of a body after the part that it shares with an earlier one, or all of them: the part that must be read.
 
     Args:
         wire: the name of its format.
@@ -86,8 +86,7 @@ def new_bytes(body: bytes, wire: str, memo: Memo) -> int:
 
 
 def is_plainly_typed(value: Any) -> bool:
-    """Whether whatever says its type in an element, and in its content, says it as a plain value. What a tool was given may hold
-    anything, and is not looked at."""
+    """Whether the types in an element and its content are plain values. Tool inputs may contain anything, and are not checked."""
     if isinstance(value, list):
         return all(map(is_plainly_typed, value))
     if not isinstance(value, dict):
@@ -97,7 +96,7 @@ def is_plainly_typed(value: Any) -> bool:
 
 
 def _read_known(body: bytes, text: str, layout: Layout[T], memo: Memo) -> BodyReading[T]:
-    """What a body holds, begun where it parts from an earlier one of the conversation."""
+    """The reading of a body, starting where it differs from an earlier one of the conversation."""
     taken = samples(layout.wire, body)
     known = find_known(taken, body, memo)
     start: BodyReading[T] = BodyReading({}, (), ())
@@ -113,7 +112,7 @@ def _read_known(body: bytes, text: str, layout: Layout[T], memo: Memo) -> BodyRe
         len(start.elements),
     )
     spans = start.spans + tuple([(s, e) for _, s, e in values])
-    if all(text[end - 1] == "}" for _, _, end in values):  # what ends otherwise may go on in another body
+    if all(text[end - 1] == "}" for _, _, end in values):  # values with other endings may continue in another body
         new = elements[len(start.elements) :]
         weight = _FIXED + sum(map(layout.weigh, new)) + (known[1].weight * known[2] // len(known[1].ends) if known else 0)
         ends = known[1].ends[: known[2]] if known else []
@@ -125,7 +124,7 @@ def _read_known(body: bytes, text: str, layout: Layout[T], memo: Memo) -> BodyRe
 
 
 def _places_in_bytes(body: bytes, text: str, places: Sequence[int], begun: Place) -> Iterator[int]:
-    """Where places of a text lie in its bytes, `begun` being one before them in both; counted from the nearer side."""
+    """Byte positions for positions in a text; `begun` is an earlier position in both. Counted from the nearer end."""
     at, same = begun
     for place in places:
         if place - at <= len(text) - place:
@@ -137,14 +136,14 @@ def _places_in_bytes(body: bytes, text: str, places: Sequence[int], begun: Place
 
 
 def _before_history(found: Mapping[str, Value], layout: Layout[T]) -> dict[str, Value]:
-    """The members through the history; what a large value says is not kept, nor where the history ends."""
+    """The members up to the history, without large values and without the history's end."""
     before = takewhile(lambda member: member[0] != layout.history, found.items())
     kept = {key: (data if key in layout.kept else None, start, end) for key, (data, start, end) in before}
     return kept | {layout.history: (None, found[layout.history][1], -1)}
 
 
 def _scan(text: str, layout: Layout[T], known: BodyReading[T]) -> tuple[dict[str, Value], list[Value]]:
-    """The members of a body, and those elements of its history that are not known."""
+    """The members of a body, and the elements of its history that are not known yet."""
 
     def scan(key: str, text: str, at: int) -> tuple[Any, int]:
         is_history = key == layout.history and not (layout.plain and text[at : at + 1] != "[")

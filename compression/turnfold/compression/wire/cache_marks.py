@@ -22,7 +22,7 @@ _HOLDERS: Final = frozenset({"content", "output"})  # keys of a message, and of 
 
 @dataclass(frozen=True, slots=True)
 class PlacedMarks:
-    """Marks that go on to a message, each as a member with a comma in front; "" for none.
+    """Marks that move to a message, each as a member with a leading comma; "" for none.
 
     Attributes:
         front: on the last text inserted before its content.
@@ -39,7 +39,7 @@ NO_MARKS: Final = PlacedMarks()
 
 
 def cut_marks(raw: str, names: Collection[str]) -> str:
-    """The JSON text of a message, or of a run of values, as the same client writes it without marks."""
+    """The JSON text of a message, or of a run of values, as the same client would write it without marks."""
     if not _may_be_marked(raw, names):
         return raw
     run = f"[{raw}]"
@@ -52,7 +52,7 @@ def has_mark(part: Mapping[str, object], names: Collection[str]) -> bool:
 
 
 def mark_of(raw: str, names: Collection[str]) -> str:
-    """The last mark in the JSON text of a message, or of a run of values, as a member with a comma in front; "" for none."""
+    """The last mark in the JSON text of a message, or of a run of values, as a member with a leading comma; "" for none."""
     if not _may_be_marked(raw, names):
         return ""
     run = f"[{raw}]"
@@ -61,7 +61,7 @@ def mark_of(raw: str, names: Collection[str]) -> str:
 
 
 def placed_marks(messages: Sequence[Message], changes: Changes, names: Collection[str]) -> Mapping[int, PlacedMarks]:
-    """The marks that the changes move, by the index of the message that they go to."""
+    """The marks that the changes move, by the index of their new message."""
     found: dict[int, dict[str, str]] = {}
     for move in changes.marks:
         found.setdefault(move.target, {})[move.place] = mark_of(messages[move.source].raw, names)
@@ -73,7 +73,7 @@ def _may_be_marked(raw: str, names: Collection[str]) -> bool:
 
 
 def _cuts(raw: str, start: int, names: Collection[str]) -> Iterator[Edit]:
-    """Edits that take the marks out of the object at `start`, each with one comma, and out of its parts."""
+    """Edits that remove the marks, each with one comma, from the object at `start` and from its parts."""
     if raw[start] != "{":
         return
     found = list(members(raw, start))
@@ -91,7 +91,7 @@ def _cuts(raw: str, start: int, names: Collection[str]) -> Iterator[Edit]:
 
 
 def _parts(raw: str, data: object, begin: int) -> Iterator[int]:
-    """Where the parts of a content begin."""
+    """The starts of a content's parts."""
     return (at for _, at, _ in elements(raw, begin)) if isinstance(data, list) else iter(())
 
 

@@ -40,8 +40,8 @@ from turnfold.compression.wire.media import attachment, media_tokens
 from turnfold.compression.wire.readable import holds_something, readable_tokens
 from turnfold.compression.wire.spans import value_span
 
-#: Keys that sign or seal an assistant message: the provider refuses it when a byte of it changed. Null and empty are as good as
-#: absent: SDKs write them when they store an answer.
+#: Keys that sign or seal an assistant message: the provider refuses it if a byte changes. Null and empty values count as absent:
+#: SDKs write them when they store an answer.
 _SEALS: Final = frozenset(
     {
         "audio",
@@ -64,9 +64,9 @@ _SPOKEN_PARTS: Final = frozenset({"text", *_UNREAD_PARTS})
 _DETAILS: Final = ("reasoning_details", "thinking_blocks")
 _MARKS: Final = ("cache_control", "prompt_cache_breakpoint")
 _SCHEMA: Final = ("tools", "functions", "response_format")
-_OVERHEAD: Final = 3  # tokens of a message beside those of what it holds
+_OVERHEAD: Final = 3  # tokens of a message's frame
 _OUTPUT: Final = ("max_completion_tokens", "max_tokens")
-#: Top-level keys whose values are asked for; of the others only the text is.
+#: Top-level keys whose values are needed; for the others, only the text is stored.
 _SETTINGS: Final = frozenset({"model", "n", "stream", "stream_options", "prompt_cache_key", "metadata", *_OUTPUT})
 
 
@@ -78,7 +78,7 @@ def read(body: bytes, memo: Memo) -> Conversation:
 
     Raises:
         FoldRejected: "unparsable" when the body is not a JSON object in strict UTF-8, is nested too deeply, names a key twice, or
-            when its messages are not a list of objects that each have a role. Such a body goes upstream as it came.
+            when its messages are not a list of objects that each have a role. Such a body is sent upstream unchanged.
     """
     text, found = read_body(body, _LAYOUT, memo)
     members = found.members
@@ -111,7 +111,7 @@ _LAYOUT: Final = Layout("chat", "messages", _SETTINGS, _message, lambda m: 300 +
 
 
 def _parse(raw: str, name: bytes, data: Mapping[str, Any], memo: Memo) -> Message:
-    """What the digest of `raw` names."""
+    """The message with this JSON text; `name` is its digest."""
     content = data.get("content")
     if data.keys() == _PLAIN_KEYS and content.__class__ is str:
         return _plain_message(raw, name, data["role"], content, memo)
@@ -156,7 +156,7 @@ _PLAIN_KEYS: Final = frozenset({"role", "content"})
 
 
 def _plain_message(raw: str, name: bytes, role: str, text: str, memo: Memo) -> Message:
-    """A message of a role and a text, as most are: the same in a third of the time."""
+    """A message with only a role and a text, the usual kind: the same result in a third of the time."""
     return Message(
         raw=raw,
         key=name,
@@ -195,7 +195,7 @@ def _content_texts(content: Any) -> Iterator[Text]:
 
 
 def _attached(parts: Sequence[Any]) -> Iterator[Attachment]:
-    """Parts that are not text; reasoning is none, and a refusal is said."""
+    """Parts that are not text. Reasoning does not count, and a refusal is text."""
     for i, part in enumerate(parts):
         if not isinstance(part, dict) or isinstance(part.get("text"), str) or part.get("type") in _SPOKEN_PARTS:
             continue
@@ -203,7 +203,7 @@ def _attached(parts: Sequence[Any]) -> Iterator[Attachment]:
 
 
 def _own_audio(data: Mapping[str, Any]) -> Iterator[Attachment]:
-    """What an assistant said aloud: its id, and as a rule no text beside it."""
+    """An assistant's spoken answer: its id, usually without text."""
     audio = data.get("audio")
     if isinstance(audio, dict) and holds_something(audio):
         yield attachment(("audio",), {"type": "audio", "audio": {**audio, "filename": audio.get("id")}})
@@ -217,7 +217,7 @@ def _beside_content(data: Mapping[str, Any]) -> Iterator[Attachment]:
 
 
 def _calls_with_places(data: Mapping[str, Any]) -> Iterator[tuple[Call, Text]]:
-    """Calls that have arguments, with the place of these."""
+    """Calls with arguments, and the position of these."""
     calls = data.get("tool_calls")
     for i, call in enumerate(calls if isinstance(calls, list) else []):
         for kind, field in (("function", "arguments"), ("custom", "input")):
@@ -242,7 +242,7 @@ def _call_ids(data: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _unseen_tokens(data: Mapping[str, Any]) -> int:
-    """Tokens of what a provider reads but a fold never touches: reasoning in the clear, refusals."""
+    """Tokens that a provider reads but a fold never touches: plain reasoning, refusals."""
     plain = sum(tokens.count(data[k]) for k in ("reasoning_content", "reasoning", "refusal") if isinstance(data.get(k), str))
     content = data.get("content")
     parts = [p for p in (content if isinstance(content, list) else []) if isinstance(p, dict)]
@@ -270,7 +270,7 @@ def is_sealed(data: Mapping[str, Any]) -> bool:
 
 
 def _replacement(message: Message, path: Path, text: str) -> Edit:
-    """A new text in the place of an old one, or of a whole part, which keeps its cache mark."""
+    """Replace a text, or a whole part, which keeps its cache mark."""
     known: tuple[str, Edit] | None = message.written.get(path)
     if known is None or known[0] != text:
         start, end = value_span(message.raw, path)
@@ -298,8 +298,10 @@ _FORM: Final = PartForm(_MARKS, "text", _replacement, _content_place)
 
 
 def unmarked(conversation: Conversation) -> bytes:
-    """The messages' JSON; where one carries a cache mark, written anew without marks and with content as a list of texts: marks
-    move on from request to request, and a string becomes a list of parts to carry one, which no cache takes for a change."""
+    """The messages' JSON, normalised for comparison: if there are cache marks, without marks and with content as a list of texts.
+
+    Marks move from request to request, and a string becomes a list of parts to carry one; caches do not count that as a change.
+    """
     if conversation.messages.marked:
         return b"".join([piece for _, piece in unmarked_pieces(conversation, 0)])
     return conversation.encoded_history
@@ -311,10 +313,10 @@ def unmarked_pieces(conversation: Conversation, begin: int) -> Iterator[tuple[in
 
 
 def _unmarked(raw: str) -> bytes:
-    """A message with its content in front."""
+    """A message with its content first."""
     try:
         message = orjson.loads(raw)
-    except orjson.JSONDecodeError:  # a lone surrogate: a fingerprint of the text as it is will do
+    except orjson.JSONDecodeError:  # a lone surrogate: a fingerprint of the original text is good enough
         return raw.encode("utf-8")
     content = message.get("content")
     parts = content if isinstance(content, list) else [{"text": content}]

@@ -14,21 +14,21 @@ from turnfold.compression.memo import digest
 from turnfold.compression.wire.conversation import Conversation, OwnReply
 from turnfold.compression.wire.own_replies import own_reply, to_json
 
-#: OpenAI takes 1 to 128 choices.
+#: OpenAI allows 1 to 128 choices.
 MAX_CHOICES: Final = 128
-#: Nothing is spent upstream.
+#: No tokens are used upstream.
 _USAGE: Final = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
 
 
 @dataclass(frozen=True, slots=True)
 class ChatReply:
-    """An answer that Turnfold writes itself.
+    """An answer written by Turnfold.
 
     Attributes:
         text: the assistant's content, the same in every choice.
-        model: as the client named it.
+        model: the model's name in the request.
         created: Unix time in seconds.
-        seed: what the id is made of beside the text, so that equal requests get equal ids (the conversation's digest).
+        seed: input of the id besides the text (the conversation's digest), so that equal requests get equal ids.
         choices: the request's ``n``.
         include_usage: the request's ``stream_options.include_usage``.
     """
@@ -47,13 +47,13 @@ class ChatReply:
 
 
 def reply(conversation: Conversation, text: str, created: int) -> OwnReply:
-    """A chat completion that Turnfold writes itself, streamed if the client asks for that."""
+    """A chat completion written by Turnfold, streamed if the client asks for that."""
     answer = reply_to(conversation.settings, text, created=created, seed=digest(conversation.text).hex())
     return own_reply(conversation, answer, completion, stream)
 
 
 def reply_to(request: Mapping[str, Any], text: str, *, created: int, seed: str = "") -> ChatReply:
-    """A reply that fits a parsed request; fields of a wrong type count as left out."""
+    """A reply for a parsed request; fields of a wrong type count as absent."""
     wanted, options, model = request.get("n"), request.get("stream_options"), request.get("model")
     return ChatReply(
         text,

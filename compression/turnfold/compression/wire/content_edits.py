@@ -27,8 +27,8 @@ class PartForm:
     Attributes:
         marks: names of cache marks.
         kind: type of a user's text part.
-        replacement: a message's new text by path, to the edit of its JSON text.
-        content: where a message's content stands in its JSON text.
+        replacement: makes the edit of a message's JSON text for a new text at a path.
+        content: finds the content in a message's JSON text.
     """
 
     marks: Collection[str]
@@ -38,7 +38,7 @@ class PartForm:
 
 
 def write_parts(conversation: Conversation, changes: Changes, form: PartForm) -> list[Edit]:
-    """The edits of the body's text that make the changes; a message's own text keeps its bytes where only its company changes."""
+    """The edits of the body's text for these changes. A message's own text keeps its bytes if only inserted texts change."""
     out = list(removals(conversation, changes.dropped))
     moved = placed_marks(conversation.messages, changes, form.marks)
     for index in sorted({*changes.texts, *changes.beside, *changes.apart, *moved}):
@@ -52,8 +52,7 @@ def write_parts(conversation: Conversation, changes: Changes, form: PartForm) ->
 
 
 def _around(message: Message, beside: Beside | None, apart: bool, marks: PlacedMarks, form: PartForm) -> list[Edit]:
-    """Edits around a message's content, which becomes a part of its own where it is to stand `apart`; a string stays a string
-    where nothing has to stand beside it."""
+    """Edits around a message's content, which becomes a separate part if `apart`. Without insertions, a string stays a string."""
     if beside is None and not marks.own and (message.is_list or not apart):
         return []
     place, beside = form.content(message), beside or Beside()
@@ -64,10 +63,10 @@ def _around(message: Message, beside: Beside | None, apart: bool, marks: PlacedM
 
 
 def replace_text(raw: str, place: Place, text: str, kind: str, mark: str = "") -> Edit:
-    """A text instead of the value at `place`: of a string its characters, of anything else a text part of type `kind`.
+    """Replace the value at `place` by a text: the characters of a string, or any other value by a text part of type `kind`.
 
     Args:
-        mark: the cache mark of that part, as a member with a comma in front.
+        mark: the cache mark of that part, as a member with a leading comma.
     """
     start, end = place
     if raw[start] == '"':
@@ -76,7 +75,7 @@ def replace_text(raw: str, place: Place, text: str, kind: str, mark: str = "") -
 
 
 def _put_beside(place: Place, beside: Beside, kind: str, *, is_list: bool, marks: PlacedMarks = NO_MARKS) -> list[Edit]:
-    """Texts in front of and behind the content at `place`: parts of their own in a list, paragraphs of a string."""
+    """Insert texts before and after the content at `place`: as parts of a list, or paragraphs of a string."""
     start, end = place
     if is_list:
         out = [Edit(start + 1, start + 1, f"{part},") for part in parts(beside.front, kind, marks.front)]
@@ -88,7 +87,7 @@ def _put_beside(place: Place, beside: Beside, kind: str, *, is_list: bool, marks
 
 
 def _split_apart(place: Place, beside: Beside, kind: str, marks: PlacedMarks = NO_MARKS) -> list[Edit]:
-    """The string at `place` as a list of parts, with inserted texts as parts around it."""
+    """Turn the string at `place` into a list of parts, with inserted texts as parts around it."""
     start, end = place
     front = "".join(f"{part}," for part in parts(beside.front, kind, marks.front))
     behind = "".join(f",{part}" for part in parts(beside.behind, kind, marks.behind))
@@ -96,12 +95,12 @@ def _split_apart(place: Place, beside: Beside, kind: str, marks: PlacedMarks = N
 
 
 def parts(texts: Sequence[str], kind: str, mark: str) -> list[str]:
-    """Texts as parts, the last one with a mark."""
+    """Texts as parts; the last one gets the mark."""
     return [_part(text, kind, mark if number == len(texts) else "") for number, text in enumerate(texts, 1)]
 
 
 def mark_last_part(raw: str, place: Place, mark: str) -> list[Edit]:
-    """A cache mark on the last part of the list at `place`."""
+    """Put a cache mark on the last part of the list at `place`."""
     if not mark:
         return []
     *_, (_, _, end) = elements(raw, place[0])
@@ -109,7 +108,9 @@ def mark_last_part(raw: str, place: Place, mark: str) -> list[Edit]:
 
 
 def _merge(edits: Sequence[Edit]) -> list[Edit]:
-    """Insertions at one place become one, and join a replacement that begins or ends there, so that order is never in doubt."""
+    """Combine insertions at the same place, also with a replacement that begins or ends there, so that their order is
+    unambiguous.
+    """
     by_place: dict[Place, str] = {}
     for edit in edits:
         by_place[edit.start, edit.end] = by_place.get((edit.start, edit.end), "") + edit.new

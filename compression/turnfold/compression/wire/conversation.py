@@ -30,7 +30,7 @@ from turnfold.compression.text.dialogue.agent_context import is_agent_context
 from turnfold.compression.wire.bare_parts import BarePart
 from turnfold.compression.wire.edits import Edit, apply
 
-#: Why a conversation is held whose history, or a part of it, lies upstream.
+#: Why a conversation is held: some or all of its history is stored upstream.
 SERVER_HISTORY: Final = "server-history"
 _PINNED: Final = frozenset({"system", "developer"})
 _RESULTS: Final = frozenset({"tool", "function"})
@@ -39,11 +39,12 @@ _KEEP, _KEPT = re.compile("<[kK][eE][eE][pP]>"), re.compile("</[kK][eE][eE][pP]>
 
 _STATELESS: Final = StateBlocks()
 
-#: Where a text stands inside a message's JSON: ("content",), ("content", 0, "text"), ("tool_calls", 0, "function", "arguments").
+#: The position of a text within a message's JSON: ("content",), ("content", 0, "text"), ("tool_calls", 0, "function",
+#: "arguments").
 Path = tuple[str | int, ...]
-#: New texts of one message by their paths.
+#: New texts of a message, by path.
 Texts = Mapping[Path, str]
-#: Where something stands in a body's text: the first character, and the one behind the last.
+#: A range of a body's text: the first character, and one past the last.
 Place = tuple[int, int]
 
 
@@ -52,8 +53,8 @@ class Text:
     """A text inside a message that a fold may shorten.
 
     Attributes:
-        path: where it stands, as its wire knows it; to all others a name.
-        is_json: whether it is the JSON of a call's arguments, and has to stay JSON.
+        path: its position, as interpreted by its wire; for others just a name.
+        is_json: whether it is the JSON of a call's arguments, and must stay JSON.
     """
 
     path: Path
@@ -63,7 +64,7 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A tool call: its id ("" where it has none), the tool's name, its arguments as written."""
+    """A tool call: its id ("" if it has none), the tool's name, and its arguments as written."""
 
     id: str
     name: str
@@ -72,13 +73,13 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """A part of a message that is not text: an image, a file, audio, or a kind that nobody here knows.
+    """A part of a message that is not text: an image, a file, audio, or an unknown kind.
 
     Attributes:
-        path: where the part stands in the message.
+        path: the part's position in the message.
         kind: "image", "file", "audio", or the part's own type.
-        name: its file name or the end of its address, "" where it has none.
-        size: bytes of its content, 0 where that lies elsewhere.
+        name: its file name or the end of its address; "" if it has neither.
+        size: bytes of its content; 0 if that is stored elsewhere.
     """
 
     path: Path
@@ -95,12 +96,12 @@ class Attachment:
 
 @dataclass(frozen=True, slots=True)
 class Reasoning:
-    """Signed reasoning in a message, and what the message would be without it.
+    """Signed reasoning in a message, and the message without it.
 
     Attributes:
         tokens: tokens of the reasoning by the border counter.
-        bare: the message's JSON text without it; "" where nothing would be left.
-        sealed: whether what is left is sealed by something else.
+        bare: the message's JSON text without it; "" if nothing would remain.
+        sealed: whether the rest is sealed by something else.
     """
 
     tokens: int
@@ -110,44 +111,45 @@ class Reasoning:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
-    """One message; two messages of equal `key` are equal in everything but cache marks, where their wire's marks move.
+    """One message. Messages with equal `key` are equal in everything, except cache marks if their wire's marks move.
 
     Attributes:
-        raw: its JSON text as received; of a run of values all of them, with the commas between them.
-        key: content digest: of `raw`, and of what its place makes of it where that says more (its role, say). Where marks move
-            from request to request they are no part of it.
-        role: "system", "developer", "user", "assistant", "tool" or "function"; anything else is carried as it is.
+        raw: its JSON text as received; for a run of values, all of them with the commas in between.
+        key: content digest of `raw` and of anything determined by its position (such as its role). Marks that move from request
+            to request are excluded.
+        role: "system", "developer", "user", "assistant", "tool" or "function"; any other value is passed through.
         texts: the text parts of its content, in order.
         arguments: the arguments of its tool calls, in order.
         own: its content's text, parts joined by a newline.
-        text: `own` with the tool calls' names and arguments behind it: what recall and summaries read.
-        tokens: its tokens by the border counter, overhead included.
-        other_tokens: those of them that are not tokens of `text`.
-        holds: whether text can be put beside its content: a text that is not blank, or a list with a part in it.
-        keys: its keys.
+        text: `own` followed by the tool calls' names and arguments; used by recall and summaries.
+        tokens: its tokens by the border counter, including overhead.
+        other_tokens: the part of `tokens` that is not `text`.
+        holds: whether text can be added to its content: a non-blank text, or a list with a part.
+        keys: its JSON keys.
         calls: the tool calls that it makes, those with arguments in text.
         call_ids: ids of the tool calls that it makes.
         answers: the id of the tool call that it answers, if it does.
-        name: who speaks in its role, where it says so beside its text; "" for a tool's.
+        name: the speaker's name, if given separately from its text; "" for a tool's message.
         is_list: whether its content is a list of parts.
-        sealed: whether it is signed or carries encrypted reasoning: whole or gone, never edited.
+        sealed: whether it is signed or has encrypted reasoning: kept or removed as a whole, never edited.
         marked: whether a part of it carries one of the client's cache marks.
         has_calls: whether it calls tools.
         attached: the parts of its content that are not text.
-        sole: its text where that is all its content holds; None for anything else (images, several parts, no content).
-        reasoning: signed reasoning in it that its wire can take out (see ``Changes.unsigned``); None where there is none.
+        sole: its text if that is its only content; None otherwise (images, several parts, no content).
+        reasoning: signed reasoning that its wire can remove (see ``Changes.unsigned``); None if there is none.
         takes_mark: whether the last part of its content has no cache mark, and can be given one as it stands.
-        bound: whether it is never parted from the message before it, as what stands between a call and its late result.
-        reports: whether it is a user's message that holds what a program gave (``wire.reports``); it is bound then.
-        fixed: whether it is verbatim for ever because of its place, as what stands before a summary of the provider's.
-        placed: whether it is an instruction that may stand right behind a user's message only (``wire.standing``).
+        bound: whether it is never separated from the message before it, for example between a call and its late result.
+        reports: whether it is a user's message with program output (``wire.reports``); such a message is bound.
+        fixed: whether it stays verbatim because of its position, for example before a summary of the provider's.
+        placed: whether it is an instruction that is only allowed directly after a user's message (``wire.standing``).
         clears: whether it is an instruction that the provider shows to the model only until the user's next message.
-        lasting: whether what follows rests on it, as on the tools that a search found: it is left as it is.
-        pinned: whether it is verbatim for ever: system and developer messages, and those that are `fixed`.
-        is_result: whether it answers a tool call and so belongs to the message before it.
-        has_kept: whether it is `lasting`, a passage in it is marked to be kept (``fold.keeping``), or it holds what an agent
-            always needs (``text.dialogue.agent_context``).
-        written: what its wire last wrote of it, or looked up in `raw`, to do it once for all requests that hold the message.
+        lasting: whether later messages depend on it, for example on tools found by a search; it stays unchanged.
+        pinned: whether it always stays verbatim: system and developer messages, and `fixed` ones.
+        is_result: whether it answers a tool call, and so belongs to the message before it.
+        has_kept: whether it is `lasting`, has a passage marked to be kept (``fold.keeping``), or has context that an agent always
+            needs (``text.dialogue.agent_context``).
+        written: a cache for its wire: what it last wrote of the message or looked up in `raw`, shared by all requests with the
+            message.
     """
 
     raw: str
@@ -186,37 +188,37 @@ class Message:
     written: dict[Hashable, Any] = field(init=False, compare=False, repr=False, default_factory=dict)
 
     def __post_init__(self) -> None:
-        # Fields and not properties: every station asks them of every message.
+        # Fields rather than properties, since every stage reads them for every message.
         object.__setattr__(self, "pinned", self.fixed or self.role in _PINNED)
         object.__setattr__(self, "is_result", self.role in _RESULTS)
-        # Most texts have no tag, and one sign is found many times as fast as several.
+        # Most texts have no tag, and one character is found many times faster than a pattern.
         kept = "<" in self.text and _KEPT.search(self.text) is not None and _holds_kept(self.text)
         context = self.role == "user" and is_agent_context([part.text for part in self.texts])
         object.__setattr__(self, "has_kept", kept or self.lasting or context)
 
     @property
     def text_tokens(self) -> int | None:
-        """Tokens of `text` by the border counter, where it is all that was counted."""
+        """Tokens of `text` by the border counter, if nothing else was counted; otherwise None."""
         return self.tokens - self.other_tokens if self.sole == self.text else None
 
     @property
     def answered_call(self) -> str:
-        """Nothing: which call it answers takes other messages to tell (``recall.call_labels``)."""
+        """Always empty: determining the answered call requires other messages (``recall.call_labels``)."""
         return ""
 
     @property
     def speaker(self) -> str:
-        """Its role, and "tool" of a user's message that reports: nobody said it."""
+        """Its role, or "tool" for a user's message that reports, which nobody wrote."""
         return "tool" if self.reports else self.role
 
     @property
     def is_output(self) -> bool:
-        """Whether a program gave it: a tool's result, or a user's message that reports."""
+        """Whether it is program output: a tool's result, or a user's message that reports."""
         return self.is_result or self.reports
 
     @property
     def unsigned(self) -> Message:
-        """The same message as a fold sees it once its reasoning is taken out; paths stay those of `raw`."""
+        """The message as a fold sees it without its reasoning; paths are still those of `raw`."""
         if self.reasoning is None:
             return self
         spent = self.reasoning.tokens
@@ -236,28 +238,28 @@ def _holds_kept(text: str) -> bool:
 
 
 def full_text(own: str, calls: Iterable[Call], more: Sequence[str] = ()) -> str:
-    """The `text` of a message: its own, with the calls' names and arguments, and more that it says, behind it."""
+    """The `text` of a message: its own, followed by the calls' names and arguments, and `more`."""
     spoken = [*(f"{call.name} {call.arguments}" for call in calls), *more]
     return "\n".join([own, *spoken] if own or not spoken else spoken)
 
 
 def family(messages: Sequence[Message]) -> bytes:
-    """What the requests of one conversation have in common, to remember things by; others may have it too."""
+    """A key for caching data of a conversation: the same for all of its requests, but not unique to it."""
     return b"".join([m.key for m in messages[:4]])
 
 
 class Messages(Grown[Message]):
-    """The messages of a conversation, and where among them those stand that stations ask for: found once for each, however often
-    the conversation is sent again.
+    """The messages of a conversation, with indices by kind. These are computed once, however often the conversation is sent
+    again.
 
     Args:
-        known: other messages of which the first `same` are these.
+        known: earlier messages, with the same first `same` ones.
 
     Attributes:
-        keys: of all of them.
-        users, clearing, pinned, results, marked, attached, reasoning, kept: indices of those that are a user's and hold
-            something, are shown until the next of these, are pinned, answer a tool call, are marked, have something attached,
-            hold signed reasoning, have a passage to be kept.
+        keys: the keys of all messages.
+        users, clearing, pinned, results, marked, attached, reasoning, kept: indices of messages that are a user's with content,
+            are shown until the next such message, are pinned, answer a tool call, are marked, have attachments, have signed
+            reasoning, have a passage to be kept.
     """
 
     keys: tuple[bytes, ...]
@@ -302,7 +304,7 @@ class MessageGroup:
     """Messages ``start..end`` that are parts of one element of the body's array of messages.
 
     Attributes:
-        place: where that element stands in the body's text.
+        place: the element's range in the body's text.
     """
 
     place: Place
@@ -312,7 +314,7 @@ class MessageGroup:
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """Texts that stand beside one kept user message's own, in front of it and behind it, in order."""
+    """Texts added to a kept user message: before and after its own text, in order."""
 
     front: tuple[str, ...] = ()
     behind: tuple[str, ...] = ()
@@ -320,11 +322,11 @@ class Beside:
 
 @dataclass(frozen=True, slots=True)
 class MarkMove:
-    """The cache mark of a message that is left out, on what is sent of another.
+    """The move of a left-out message's cache mark to another message.
 
     Attributes:
-        source: the message that carries it.
-        target: the message that it goes to.
+        source: the message with the mark.
+        target: the message that gets it.
         place: "front": on the last text inserted before the target's content; "own": on its last part; "behind": on the last
             text inserted after it.
     """
@@ -336,19 +338,19 @@ class MarkMove:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What becomes of a conversation's messages, by their indices.
+    """Changes to a conversation's messages, by their indices.
 
     Attributes:
         dropped: half-open runs of messages that are left out.
         texts: new texts by path; a path that ends at a part of the content stands for the whole part, which becomes a text.
         beside: texts inserted beside user messages.
-        apart: user messages that are written as a list of parts, so that inserted texts are parts of their own even beside a text
-            that was a string. A cache mark ends where a part ends, and clients write a message as parts while they mark it and
-            as a string when the mark has moved on: the parts must be the same.
+        apart: user messages that are written as a list of parts, so that inserted texts are separate parts even if the content
+            was a string. A cache mark ends at the end of a part. Clients write a message as parts while it is marked, and as a
+            string once the mark has moved, so the parts must be the same.
         breakpoint: the user message whose own text gets a cache breakpoint (OpenAI 5.6 and later); None: none.
-        unsigned: messages whose signed reasoning is taken out; one that holds nothing else goes with it.
-        drops_thinking: whether the provider is asked to drop thinking that is no longer valid.
-        marks: cache marks of messages that are left out, and where they go.
+        unsigned: messages whose signed reasoning is removed; a message with nothing else is removed too.
+        drops_thinking: whether to ask the provider to drop thinking that is no longer valid.
+        marks: cache marks of left-out messages, and their new places.
     """
 
     dropped: tuple[tuple[int, int], ...] = ()
@@ -362,18 +364,18 @@ class Changes:
 
     @property
     def gone(self) -> frozenset[int]:
-        """The messages that are left out, one by one."""
+        """The indices of all left-out messages."""
         return _one_by_one(self.dropped)
 
 
 @lru_cache(maxsize=16)
 def _one_by_one(runs: tuple[tuple[int, int], ...]) -> frozenset[int]:
-    """Between two fold events a conversation's are the same, and may be nearly all of its messages."""
+    """Cached: between two fold events a conversation's runs are the same, and may cover nearly all of its messages."""
     return frozenset(chain.from_iterable(starmap(range, runs)))
 
 
 def kept_indices(dropped: Iterable[tuple[int, int]], start: int, end: int) -> Iterator[int]:
-    """Those of the messages ``start..end`` that are not in the runs which are left out."""
+    """The messages ``start..end`` that are in none of the left-out runs."""
     at = start
     for begin, stop in sorted(dropped):
         yield from range(at, min(begin, end))
@@ -383,8 +385,7 @@ def kept_indices(dropped: Iterable[tuple[int, int]], start: int, end: int) -> It
 
 @dataclass(frozen=True, slots=True)
 class OwnReply:
-    """An answer written by Turnfold in the form of a wire: its content type, and the body in the pieces in which it is
-    written."""
+    """An answer written by Turnfold in a wire's form: its content type, and the body in the pieces in which it is sent."""
 
     content_type: str
     pieces: tuple[bytes, ...]
@@ -396,16 +397,16 @@ class Wire:
 
     Attributes:
         name: "chat", "responses" or "messages".
-        read: a body to its conversation. Raises FoldRejected("unparsable") for a body that goes upstream as it came.
-        write: changes to the edits of the conversation's own text that make them.
-        unmarked: the messages' JSON without cache marks, in a form that a moving mark does not change: what tells how far one
-            request repeats another.
-        unmarked_pieces: the same of a conversation with marks, from a message on with which one of the pieces begins: each
-            piece with the index of the first message behind it. Raises ValueError where `unmarked` leaves the marks in.
-        bare_parts: the parts of a message that is a list, in that form; () of one that is none. Raises ValueError as they do.
-        marks: what a cache mark is called there.
+        read: reads a conversation from a body. Raises FoldRejected("unparsable") for a body that is sent upstream unchanged.
+        write: makes the edits of the conversation's text for some changes.
+        unmarked: the messages' JSON without cache marks, in a form that does not depend on moving marks; used to determine how
+            much of another request one repeats.
+        unmarked_pieces: the same in pieces, starting at a message with which a piece begins; each piece with the index of the
+            first message after it. Raises ValueError if `unmarked` leaves the marks in.
+        bare_parts: the parts of a message with a list, in that form; () for any other. Raises ValueError in the same case.
+        marks: the names of cache marks.
         reply: Turnfold's own answer to a conversation, streamed if the client asks for that; its text, and Unix time in seconds.
-        unmarks_outside: whether `unmarked` has messages in front that stand outside of the array of messages.
+        unmarks_outside: whether `unmarked` starts with messages from outside the array of messages.
     """
 
     name: str
@@ -424,29 +425,28 @@ class Conversation:
     """A request, read once.
 
     Attributes:
-        wire: the format that it came in.
+        wire: the format of the request.
         text: the whole body as text.
         messages: the messages in order.
-        spans: where each message stands in `text`; one outside of `history` is never left out.
-        groups: messages that share an element of the array of messages, in order; all others are elements of their own, or runs
-            of such.
-        model: the model asked for, "" when none.
-        schema: JSON text of tools, functions and response format: tokens that no fold can save.
-        output: tokens that the client asks to be kept free for the answer; None where it does not say.
+        spans: the range of each message in `text`; messages outside `history` are never left out.
+        groups: messages that share an element of the array of messages, in order; each other message is an element or a run of
+            elements.
+        model: the requested model; "" if none.
+        schema: JSON text of tools, functions and response format, whose tokens no fold can save.
+        output: tokens that the client reserves for the answer; None if unspecified.
         streams: whether the answer is to be streamed.
         keys: the body's top-level keys in order.
         settings: values of those top-level keys that the wire's own reply depends on, or that name a session.
-        history: where the array of messages stands in `text`.
-        state: the state of the conversation, as blocks beside user messages; it is no part of what is folded, quoted or kept as
-            an original.
-        held: why nothing of it may be folded or left out, as a slug (`SERVER_HISTORY`); "" where it may.
+        history: the range of the array of messages in `text`.
+        state: the conversation's state, as blocks next to user messages; it is never folded, quoted or stored as an original.
+        held: why nothing may be folded or left out, as a slug (`SERVER_HISTORY`); "" if folding is allowed.
         keeps_history: whether the client sends the whole history each time, so that Turnfold's own answer becomes part of it;
             False where the upstream keeps answers for requests that build on them.
         can_drop_thinking: whether the provider can be asked to drop thinking that is no longer valid (see ``Changes``).
         betas: beta features that the body uses and that must be named in a header.
-        encoded: `text` in UTF-8, where whoever made this had it.
-        marked_at_end: whether the client asks for a cache mark at the end of whatever is sent: what is taken back from there
-            later makes every later request miss.
+        encoded: `text` in UTF-8, if it was available.
+        marked_at_end: whether the client requests a cache mark at the end of the request. Removing text from there later makes
+            every later request miss the cache.
     """
 
     wire: Wire
@@ -471,32 +471,32 @@ class Conversation:
 
     @property
     def body(self) -> bytes:
-        """The whole body as bytes: what is sent."""
+        """The whole body as bytes, as sent."""
         return self.text.encode("utf-8") if self.encoded is None else self.encoded
 
     @property
     def history_in_body(self) -> Place:
-        """Where the array of messages stands in `body`."""
+        """The range of the array of messages in `body`."""
         start, end = self.history
         return len(self.text[:start].encode("utf-8")), len(self.body) - len(self.text[end:].encode("utf-8"))
 
     @property
     def encoded_history(self) -> bytes:
-        """The array of messages as it stands in `body`."""
+        """The bytes of the array of messages in `body`."""
         start, end = self.history_in_body
         return self.body[start:end]
 
     def with_state(self, state: StateBlocks) -> Conversation:
-        """The same conversation under a state."""
+        """The same conversation with a state."""
         return replace(self, state=state)
 
     def with_changes(self, changes: Changes, memo: Memo) -> Conversation:
-        """What the changes make of it, read anew from the text that they give; the state's blocks are text there.
+        """The conversation after the changes, read again from the changed text; the state's blocks are ordinary text there.
 
-        A message that they change is known as part of the body alone: what is recalled in it is something else in the next one.
+        A changed message is not cached separately from the body, since its recall differs in the next request.
 
         Raises:
-            FoldRejected: "unparsable" when the changes spoil the text.
+            FoldRejected: "unparsable" if the changed text can't be read.
         """
         text = apply(self.text, self.wire.write(self, changes))
         return self.wire.read(text.encode("utf-8"), memo.passing())

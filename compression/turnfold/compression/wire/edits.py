@@ -19,8 +19,10 @@ import orjson
 
 
 class Edit(NamedTuple):
-    """Replace ``text[start:end]`` by `new`; offsets are characters of the text before any edit. Insertions at one place
-    are made in the order in which they are given."""
+    """Replace ``text[start:end]`` by `new`; offsets are characters of the text before any edit.
+
+    Insertions at one place are applied in the given order.
+    """
 
     start: int
     end: int
@@ -67,7 +69,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def json_string(text: str) -> str:
-    """A text as a JSON string in as few bytes as UTF-8 allows; a lone surrogate, which UTF-8 cannot carry, is escaped."""
+    """A text as a JSON string in as few bytes as UTF-8 allows; a lone surrogate, which UTF-8 cannot encode, is escaped."""
     try:
         return orjson.dumps(text).decode("utf-8")  # what json.dumps writes, ten times as fast
     except TypeError:  # a lone surrogate

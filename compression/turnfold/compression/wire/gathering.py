@@ -17,11 +17,11 @@ from turnfold.compression.wire.reports import Reports, find_reports
 
 
 class _Gathered(NamedTuple):
-    """The messages of a conversation, and what told which of them report.
+    """The messages of a conversation, and the evidence on which of them report.
 
     Attributes:
-        before: what had been told before each of the last user messages, the newest first. The next request may have them
-            otherwise: cache marks move from them to what is new.
+        before: the evidence before each of the last user messages, newest first. The next request may change these messages,
+            since their cache marks move to new ones.
     """
 
     messages: Messages
@@ -33,7 +33,7 @@ _BEFORE: Final = 4  # user messages: clients set at most four marks
 
 
 def gather(messages: Sequence[Message], wire: str, memo: Memo) -> Messages:
-    """The messages of a conversation, those bound that report; gone on from those of an earlier request."""
+    """The messages of a conversation, with reporting ones bound; continues from those of an earlier request."""
 
     def run(known: _Gathered | None, same: int) -> _Gathered:
         if known is not None and same == len(messages) == known.reports.seen:
@@ -54,17 +54,17 @@ def gather(messages: Sequence[Message], wire: str, memo: Memo) -> Messages:
 
 
 def _users(messages: Sequence[Message], earlier: Messages | None, same: int) -> list[int]:
-    """Indices of the last user messages, of which the first `same` messages are those of an earlier request."""
+    """Indices of the last user messages; the first `same` messages are those of an earlier request."""
     new = [i for i in range(same, len(messages)) if messages[i].role == "user"]
     known = earlier.users[: bisect_left(earlier.users, same)] if earlier is not None else ()
     return [*known[-_BEFORE:], *new][-_BEFORE:]
 
 
 def _before_users(messages: Sequence[Message], users: Sequence[int], told: Sequence[Reports]) -> tuple[Reports, ...]:
-    """What is told before each of some user messages, the newest first, as far as that is known or stands behind what is.
+    """The evidence before each of some user messages, newest first, if it is known or follows known messages.
 
     Args:
-        told: what is known of the first messages, that of most of them first.
+        told: evidence on the first messages, that for the most messages first.
     """
     known = {reports.seen: reports for reports in told}
     now = told[0]

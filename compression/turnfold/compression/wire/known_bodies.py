@@ -22,13 +22,13 @@ from turnfold.compression.memo import Memo
 _FIRST: Final = 2048
 _GROWTH: Final = 1.2
 _PLACES: Final = tuple(int(_FIRST * _GROWTH**n) for n in range(64))  # up to 200 million bytes
-_SAMPLE: Final = 256  # bytes from the beginning, and in front of a place
-_NEWEST: Final = 4  # elements: what stands in front of the last three is as a rule what the next request says there too
-_KEPT: Final = 4  # bodies under one sample: conversations that begin alike, and what was forwarded for each
+_SAMPLE: Final = 256  # bytes at the beginning, and before a place
+_NEWEST: Final = 4  # elements: the next request usually repeats everything before the last three
+_KEPT: Final = 4  # bodies for one sample: conversations with the same beginning, and the forwarded body of each
 
 
 class Sample(NamedTuple):
-    """What a body is kept under."""
+    """The key under which a body is cached."""
 
     wire: str
     place: int
@@ -38,12 +38,12 @@ class Sample(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class KnownBody:
-    """A body that was read.
+    """A body that was read before.
 
     Attributes:
-        ends: where its elements end; what stands up to each stands for itself.
-        reading: what was read of it.
-        weight: bytes that its elements take, about.
+        ends: the ends of its elements; the text up to each end can be read alone.
+        reading: its reading.
+        weight: approximate bytes of its elements.
     """
 
     body: bytes
@@ -52,11 +52,11 @@ class KnownBody:
     weight: int
 
     def common(self, body: bytes) -> int:
-        """How many elements another body has too, with all that stands before them."""
+        """The number of first elements that another body shares, including everything before them."""
         ends = self.ends
         if not ends or not repeats(body, self.body, 0, ends[0]):
             return 0
-        if repeats(body, self.body, ends[0], ends[-1]):  # it goes on: as a rule
+        if repeats(body, self.body, ends[0], ends[-1]):  # the usual case: it continues
             return len(ends)
         low, high = 1, len(ends)
         while high - low > 1:
@@ -71,13 +71,13 @@ def repeats(body: bytes, other: bytes, start: int, end: int) -> bool:
 
 
 def samples(wire: str, body: bytes) -> list[Sample]:
-    """Those under which an earlier body of the conversation may be kept, the nearest first."""
+    """The keys under which an earlier body of the conversation may be cached, nearest first."""
     inside, beginning = _PLACES[: bisect_right(_PLACES, len(body))], body[:_SAMPLE]
     return [Sample(wire, place, beginning, body[place - _SAMPLE : place]) for place in reversed(inside)]
 
 
 def find_known(taken: Sequence[Sample], body: bytes, memo: Memo) -> tuple[Sample, KnownBody, int] | None:
-    """The earlier body that a body repeats farthest, where it is kept, and how many elements both have."""
+    """The cached body with the longest common prefix, its key, and the number of common elements."""
     for sample in taken:
         kept: tuple[KnownBody, ...] = memo.find(sample) or ()
         found = max(((known.common(body), -at, known) for at, known in enumerate(kept)), default=None)
@@ -87,7 +87,7 @@ def find_known(taken: Sequence[Sample], body: bytes, memo: Memo) -> tuple[Sample
 
 
 def keep_known(taken: Sequence[Sample], body: KnownBody, memo: Memo, instead: tuple[Sample, KnownBody] | None) -> None:
-    """Keep a body that was read, in the place of the one that it goes on from; none of a few elements."""
+    """Cache a body, replacing the one that it continues; a body with few elements is not cached."""
     settled = body.ends[-_NEWEST] if len(body.ends) >= _NEWEST else 0
     sample = next((sample for sample in taken if sample.place <= settled), None)
     if sample is None:

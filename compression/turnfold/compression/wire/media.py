@@ -20,20 +20,20 @@ import imagesize
 
 from turnfold.compression.wire.conversation import Attachment, Path
 
-_LOW: Final = 85  # OpenAI, "Images and vision": base tokens, all that a low-detail image costs
-_TILE: Final = 170  # and each 512-pixel tile of a high-detail one
+_LOW: Final = 85  # OpenAI, "Images and vision": base tokens, the whole cost of a low-detail image
+_TILE: Final = 170  # and for each 512-pixel tile of a high-detail image
 _UNKNOWN: Final = 765  # an image of unknown size counts as 1024 x 1024
-_LONG_EDGE: Final = 1568  # Anthropic, "Vision": pixels to which an image is scaled down
-_PIXELS: Final = 750  # and those of a token
-_MOST: Final = 1600  # tokens of the largest image, and of one of unknown size
+_LONG_EDGE: Final = 1568  # Anthropic, "Vision": longest edge in pixels after scaling down
+_PIXELS: Final = 750  # pixels of one token
+_MOST: Final = 1600  # tokens of the largest image, also used if the size is unknown
 _NOT_PLAIN: Final = re.compile(r"[^\w.+ -]+")
 _LONGEST_NAME: Final = 80
 _CODED: Final = re.compile(r"[^=]*=*")  # as far as the padding: what stands behind it newer Pythons refuse and others drop
-_HEADER: Final = 65_536  # characters of base64 in which every format of interest says its size
+_HEADER: Final = 65_536  # characters of base64 within which every supported format states its size
 
 
 def attachment(path: Path, part: Mapping[str, Any]) -> Attachment:
-    """What a part of content that is not text says of itself."""
+    """The attachment for a part of content that is not text."""
     kind = str(part.get("type") or "part")
     if "image_url" in part:
         url = part["image_url"].get("url") if isinstance(part["image_url"], dict) else part["image_url"]
@@ -48,7 +48,7 @@ def attachment(path: Path, part: Mapping[str, Any]) -> Attachment:
 
 
 def source_attachment(path: Path, block: Mapping[str, Any]) -> Attachment:
-    """What a block with a `source` (Anthropic's images and documents), or of an unknown kind, says of itself."""
+    """The attachment for a block with a `source` (Anthropic's images and documents) or of an unknown kind."""
     kind = str(block.get("type") or "block")
     source = block.get("source")
     held = source if isinstance(source, dict) else {}
@@ -61,13 +61,13 @@ def source_attachment(path: Path, block: Mapping[str, Any]) -> Attachment:
 
 
 def labels(attached: Sequence[Attachment], most: int) -> list[str]:
-    """What several attachments say of themselves, equal ones once with their number, and how many there are beyond `most` labels.
+    """Labels of attachments: equal ones once with their number, and the number of those beyond `most` labels.
 
-    Those without a name of their own, as an agent's screenshots, differ in nothing but their sizes: they are told together.
+    Unnamed attachments, such as an agent's screenshots, differ only in size, so they share a label.
     """
     alike: dict[tuple[str, str, int], list[Attachment]] = {}
     for one in attached:
-        named = one.name and "/" not in one.name  # a name holds no slash, a media type does
+        named = one.name and "/" not in one.name  # a name has no slash, a media type does
         alike.setdefault((one.kind, one.name, one.size if named else min(1, one.size)), []).append(one)
     said = [_label(group) for group in islice(alike.values(), most)]
     rest = sum(map(len, islice(alike.values(), most, None)))
@@ -75,14 +75,14 @@ def labels(attached: Sequence[Attachment], most: int) -> list[str]:
 
 
 def _label(alike: Sequence[Attachment]) -> str:
-    """The label of attachments that differ in their sizes at most."""
+    """The label of attachments that differ at most in size."""
     least, most = min(one.size for one in alike), max(one.size for one in alike)
     of_any = alike[0].label if least == most else f"{replace(alike[0], size=0).label}, {least:,} to {most:,} bytes"
     return f"{len(alike)} × {of_any}" if len(alike) > 1 else of_any
 
 
 def source_tokens(block: Mapping[str, Any]) -> int:
-    """Tokens of an image block with a `source`; other blocks count nothing."""
+    """Tokens of an image block with a `source`; 0 for other blocks."""
     if block.get("type") != "image":
         return 0
     source = block.get("source")
@@ -95,7 +95,7 @@ def source_tokens(block: Mapping[str, Any]) -> int:
 
 
 def _named(url: object) -> tuple[str, int]:
-    """The name in an address, or the bytes in one that holds its data."""
+    """The name in an address, or the number of bytes in a data URL."""
     if not isinstance(url, str):
         return "", 0
     head, mark, data = url.partition(";base64,")
@@ -106,17 +106,17 @@ def _named(url: object) -> tuple[str, int]:
 
 
 def _plain_name(name: object) -> str:
-    """A name that can stand inside one of Turnfold's markers."""
+    """A name in a form that is safe inside one of Turnfold's markers."""
     return _NOT_PLAIN.sub("_", name)[:_LONGEST_NAME] if isinstance(name, str) else ""
 
 
 def _plain_type(media: object) -> str:
-    """The same of a media type, without its parameters."""
+    """A media type in the same form, without parameters."""
     return "/".join(map(_plain_name, media.partition(";")[0].split("/", 1))) if isinstance(media, str) else ""
 
 
 def media_tokens(parts: Sequence[Any]) -> int:
-    """Tokens of a content list's images; audio and files, which no document prices by size, count nothing."""
+    """Tokens of a content list's images. Audio and files count 0: no document states their price by size."""
     return sum(_image(part["image_url"]) for part in parts if isinstance(part, dict) and "image_url" in part)
 
 

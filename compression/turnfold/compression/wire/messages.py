@@ -46,10 +46,11 @@ from turnfold.compression.wire.spans import Value, value_span
 from turnfold.compression.wire.standing import insertions, moved
 
 _SCHEMA: Final = ("tools", "output_config", "output_format")
-#: Top-level keys whose values are asked for; of the others only the text is.
+#: Top-level keys whose values are needed; for the others, only the text is stored.
 _KEPT: Final = frozenset({"model", "stream", "max_tokens", "system", "thinking", "metadata", "thread", "compaction"})
 _THINKING: Final = "thinking"
-# Anthropic, "Preserved thinking": how invalid blocks are dropped instead of refused, and the beta header's value for it.
+# Anthropic, "Preserved thinking": the value that makes the API drop invalid blocks instead of refusing them, also for the beta
+# header.
 _BINDING: Final = "block_binding"
 _DROP: Final = f',"{_BINDING}":{{"prefix_mismatch_behavior":"drop_block"}}'
 _DROP_BETA: Final = "thinking-binding-controls-2026-08-01"
@@ -63,7 +64,8 @@ def read(body: bytes, memo: Memo) -> Conversation:
 
     Raises:
         FoldRejected: "unparsable" when the body is not a JSON object in strict UTF-8, is nested too deeply, names a key twice, or
-            when its messages are not a list of objects that each have a role and a content. Such a body goes upstream as it came.
+            when its messages are not a list of objects that each have a role and a content. Such a body is sent upstream
+            unchanged.
     """
     text, found = read_body(body, _LAYOUT, memo)
     members = found.members
@@ -73,7 +75,7 @@ def read(body: bytes, memo: Memo) -> Conversation:
     messages = (*(message for message, _ in system), *told.messages)
     if told.closes:
         messages = _with_ties(messages, found.elements, (len(system), *told.ends))
-    # What the client's own compaction wrote stays, and its thinking as well: nothing in front of it ever changes.
+    # What the client's own compaction wrote stays unchanged, including thinking, since nothing before it ever changes.
     fixed = tuple(replace(m, key=m.key + b"fixed", fixed=True, reasoning=None) for m in messages[: told.compacted])
     model, output, thinking = values.get("model"), values.get("max_tokens"), values.get(_THINKING)
     binds = isinstance(thinking, dict) and _BINDING in thinking
@@ -100,13 +102,13 @@ def read(body: bytes, memo: Memo) -> Conversation:
 
 
 class _FlatHistory(NamedTuple):
-    """The messages of a body's elements one behind the other, with their places in the text.
+    """The messages of a body's elements in one list, with their positions in the text.
 
     Attributes:
-        own: where each element stands.
-        ends: index of the first message behind each element.
-        compacted: index of the first message behind the last compaction; 0 without one.
-        closes: whether an element closes a server tool's use that stands before it.
+        own: the range of each element.
+        ends: index of the first message after each element.
+        compacted: index of the first message after the last compaction; 0 without one.
+        closes: whether an element contains the result of a server tool used in an earlier one.
     """
 
     own: tuple[Place, ...] = ()
@@ -119,10 +121,10 @@ class _FlatHistory(NamedTuple):
 
 
 def _flattened(found: BodyReading[BlocksElement], memo: Memo, first: int) -> _FlatHistory:
-    """The elements' messages, begun where an earlier request of the conversation left off.
+    """The elements' messages, continuing from an earlier request of the conversation.
 
     Args:
-        first: index of the first of them: what stands outside of the array comes first.
+        first: index of the first of them; messages outside the array come before.
     """
 
     def run(known: _FlatHistory | None, same: int) -> _FlatHistory:
@@ -135,7 +137,7 @@ def _flattened(found: BodyReading[BlocksElement], memo: Memo, first: int) -> _Fl
 
 
 def _begun(known: _FlatHistory, same: int, first: int) -> _FlatHistory:
-    """What is known of the first elements."""
+    """The data of the first `same` elements."""
     end = known.ends[same - 1] if same else first
     size = end - first
     return known._replace(
@@ -175,13 +177,13 @@ def _flat(found: BodyReading[BlocksElement], first: int, known: _FlatHistory) ->
 
 
 def _compacted(messages: Sequence[Message], first: int) -> int:
-    """Index of the first message behind the last compaction, where the first of the messages has index `first`."""
+    """Index of the first message after the last compaction, if the first of the messages has index `first`."""
     last = next((i for i in range(len(messages) - 1, -1, -1) if messages[i].role == "assistant" and messages[i].attached), None)
     return 0 if last is None else first + last + 1
 
 
 def _with_ties(messages: tuple[Message, ...], elements: Sequence[BlocksElement], ends: Sequence[int]) -> tuple[Message, ...]:
-    """The messages, with a note on those of elements that a server tool ties to others."""
+    """The messages, marked if a server tool ties their element to another."""
     made = list(messages)
     for number in bound(elements):
         for index in range(ends[number], ends[number + 1]):
@@ -194,7 +196,7 @@ def _tie(message: Message) -> Message:
 
 
 def _can_drop(thinking: Any) -> bool:
-    """Whether invalid thinking can be dropped: the request thinks, and its client does not want it refused."""
+    """Whether invalid thinking can be dropped: the request uses thinking, and its client does not want it refused."""
     if not isinstance(thinking, dict) or thinking.get("type") not in ("enabled", "adaptive"):
         return False
     return _BINDING not in thinking or _is_dropping(thinking)
@@ -206,8 +208,9 @@ def _is_dropping(thinking: Mapping[str, Any]) -> bool:
 
 
 def _is_held(text: str, members: Mapping[str, Value]) -> bool:
-    """Whether the provider keeps what it is sent (`thread`), or is to summarise it (`compaction`, beta "compact"): nothing of
-    that may be missing."""
+    """Whether the provider stores the history (`thread`) or is asked to summarise it (`compaction`, beta "compact"), so that
+    nothing may be missing.
+    """
     if any(members[key][0] for key in ("thread", "compaction") if key in members):
         return True
     _, start, end = members.get("context_management", (None, 0, 0))
@@ -221,7 +224,7 @@ _LAYOUT: Final = Layout("messages", "messages", _KEPT, read_element, lambda e: 3
 
 
 def write(conversation: Conversation, changes: Changes) -> list[Edit]:
-    """The edits of the body's text that make the changes; a message's own text keeps its bytes where only its company changes."""
+    """The edits of the body's text for these changes. A message's own text keeps its bytes if only inserted texts change."""
     messages = conversation.messages
     signed = [(i, reasoning) for i in sorted(changes.unsigned) if (reasoning := messages[i].reasoning) is not None]
     emptied = {i for i, reasoning in signed if not reasoning.bare}
@@ -246,8 +249,8 @@ def write(conversation: Conversation, changes: Changes) -> list[Edit]:
 def _message_edits(message: Message, new: Texts, beside: Beside, marks: PlacedMarks, *, apart: bool) -> list[Edit]:
     """Edits of one message: its new texts, and texts inserted beside its content, each a block of its own.
 
-    An inserted text never becomes part of the client's: a text that is taken back later would take a cache mark's place with it,
-    and what was a string is written as a block as soon as anything stands beside it.
+    An inserted text never becomes part of the client's own: removing it later would also remove the place of a cache mark. A
+    string becomes a block as soon as anything is inserted next to it.
     """
     out = [edit for path, text in new.items() for edit in _replacement(message, path, text)]
     front = [f"{block}," for block in parts(beside.front, "text", marks.front)]
@@ -266,12 +269,12 @@ def _message_edits(message: Message, new: Texts, beside: Beside, marks: PlacedMa
 
 
 def _mark_last_block(raw: str, start: int, end: int, mark: str) -> list[Edit]:
-    """A cache mark on the last of the blocks that stand there."""
+    """Put a cache mark on the last of the blocks in this range."""
     return shift(mark_last_part(f"[{raw[start:end]}]", (0, 0), mark), start - 1)
 
 
 def _content_span(message: Message) -> Place:
-    """Where a user's content stands in its JSON text: the string, or what is inside of the brackets of a list."""
+    """The range of a user's content in its JSON text: the string, or the inside of the list's brackets."""
     if _is_run(message):
         return 0, len(message.raw)
     start, end = value_span(message.raw, ("content",))
@@ -279,7 +282,7 @@ def _content_span(message: Message) -> Place:
 
 
 def _is_run(message: Message) -> bool:
-    """Whether a message is a run of blocks beside results, so that its paths begin at a block."""
+    """Whether a message is a run of blocks next to results, so that its paths begin at a block."""
     paths = [*(text.path for text in message.texts), *(one.path for one in message.attached)]
     return any(isinstance(path[0], int) for path in paths)
 
@@ -292,7 +295,7 @@ def _value_span(message: Message, path: Path) -> Place:
 
 
 def _replacement(message: Message, path: Path, text: str) -> Iterator[Edit]:
-    """A new text in the place of an old one, or of a whole block. The API takes no blank one: the old one stays then."""
+    """Replace a text, or a whole block. The API accepts no blank text, so the old one stays in that case."""
     start, end = _value_span(message, path)
     if path[-1] == "input":
         if not _is_object(text):
@@ -317,26 +320,26 @@ def _is_object(text: str) -> bool:
 
 
 def unmarked(conversation: Conversation) -> bytes:
-    """The messages' JSON; where one carries a cache mark, written anew without marks and with content as a list of texts: marks
-    move on from request to request, and a string becomes a list of blocks to carry one, which no cache takes for a change."""
+    """The messages' JSON, normalised for comparison: if there are cache marks, without marks and with content as a list of texts.
+
+    Marks move from request to request, and a string becomes a list of blocks to carry one; caches do not count that as a change.
+    """
     if not conversation.messages.marked:
         return conversation.encoded_history
     try:
         return b"".join([piece for _, piece in unmarked_pieces(conversation, 0)])
-    except orjson.JSONDecodeError:  # a lone surrogate: a fingerprint of the text as it is will do
+    except orjson.JSONDecodeError:  # a lone surrogate: a fingerprint of the original text is good enough
         return conversation.encoded_history
 
 
 def unmarked_pieces(conversation: Conversation, begin: int) -> Iterator[tuple[int, bytes]]:
-    """The elements of the array of messages from that on which begins with a message, each without its marks, with the index of
-    the first message behind it; the brackets and commas of the array go with them. What closes the array is a piece of its own,
-    which no message stands behind.
+    """The elements from the one that begins with a given message, without marks, each with the index of the first message after
+    it.
 
-    Raises:
-        orjson.JSONDecodeError: for a lone surrogate.
+    Brackets and commas of the array are included. The closing bracket is a piece of its own, followed by no message.
     """
     text, spans, (start, stop) = conversation.text, conversation.spans, conversation.history
-    first = next((i for i, (at, _) in enumerate(spans) if start <= at < stop), len(spans))  # what stands outside comes first
+    first = next((i for i, (at, _) in enumerate(spans) if start <= at < stop), len(spans))  # those outside the array come first
     at, opening = (begin, b",") if begin > first else (first, b"[")
     while at < len(spans):
         group = group_of(conversation, at)
@@ -347,7 +350,7 @@ def unmarked_pieces(conversation: Conversation, begin: int) -> Iterator[tuple[in
 
 
 def parts_of(conversation: Conversation, index: int) -> Iterator[BarePart]:
-    """The blocks of the element that a message is, or is part of.
+    """The blocks of the element that a message belongs to.
 
     Raises:
         orjson.JSONDecodeError: for a lone surrogate.
@@ -360,7 +363,7 @@ def parts_of(conversation: Conversation, index: int) -> Iterator[BarePart]:
 
 
 def _bare(message: Mapping[str, Any]) -> Any:
-    """A message with its content in front."""
+    """A message with its content first."""
     rest = {key: value for key, value in message.items() if key not in ("role", "content")}
     return [message.get("role"), _bare_content(message.get("content")), rest]
 

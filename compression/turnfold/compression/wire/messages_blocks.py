@@ -33,16 +33,16 @@ _REASONING: Final = {"thinking": "signature", "redacted_thinking": "data"}
 _OPEN: Final = frozenset({"text", "tool_use", *_REASONING})
 #: Blocks of a result that may be edited, or left out; with any other it is sealed.
 _RESULT_BLOCKS: Final = frozenset({"text", "image", "document", "search_result"})
-#: Of an assistant's blocks the one that stands for all before it: it never goes.
-_COMPACTION: Final = "compaction"  # an attachment of an assistant's message is always one
-#: Blocks that take a cache mark.
+#: The assistant's block that replaces everything before it; it is never removed.
+_COMPACTION: Final = "compaction"  # represented as an attachment of an assistant's message
+#: Blocks that accept a cache mark.
 _MARKABLE: Final = frozenset({"text", "image", "document", "tool_use", _RESULT})
-#: Blocks with the tools that a search found, which are there for as long as these are ("Tool search tool"), or that an MCP server
-#: listed, which is asked again without them; and those that give the model a tool, or take it away.
+#: Blocks whose tools last only as long as the blocks stay: found by a search ("Tool search tool"), or listed by an MCP server,
+#: which is asked again without them; and blocks that add or remove a tool.
 _TOOLS_ON_THE_WAY: Final = frozenset(
     {"tool_reference", "tool_search_tool_result", "mcp_tool_listing", "tool_addition", "tool_removal"}
 )
-#: How long an instruction amid the messages is shown to the model, if not for ever ("Mid-conversation system messages").
+#: How long an instruction between messages is shown to the model, if not forever ("Mid-conversation system messages").
 _CLEARS: Final = ("clear_at", "next_user_message")
 _SERVER_USES: Final = frozenset({"server_tool_use", "mcp_tool_use"})
 _OVERHEAD: Final = 3  # tokens of a message's frame, as on the other wires
@@ -52,12 +52,11 @@ Block = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class BlocksElement:
-    """What an element of the body's array holds: its messages, and where they stand from its first character on.
+    """An element of the body's array: its messages, and their ranges relative to its first character.
 
     Attributes:
-        opens: ids of server tools that it uses and that have no result in it; the turn was paused, or one of them calls a tool of
-            the client's.
-        closes: ids of those whose results it has and whose uses stand before it.
+        opens: ids of server tools that it uses without a result; the turn was paused, or one of them calls a tool of the client.
+        closes: ids of server tools used earlier whose results it contains.
     """
 
     messages: tuple[Message, ...]
@@ -68,10 +67,10 @@ class BlocksElement:
 
 
 def read_system(text: str, member: tuple[Any, int, int], memo: Memo) -> tuple[Message, Place]:
-    """The system text as a message that is never changed, and its place.
+    """The system text as a message that never changes, and its range.
 
     Raises:
-        FoldRejected: "unparsable" when it is neither a string nor a list of blocks.
+        FoldRejected: "unparsable" if it is neither a string nor a list of blocks.
     """
     content, start, end = member
     if not _is_content(content) or not is_plainly_typed(content):
@@ -86,7 +85,7 @@ def _weigh_message(message: Message) -> int:
 
 
 def _key(*parts: str) -> bytes:
-    """Identity: one of this wire's own, as the same bytes are another message on another wire, with other paths."""
+    """A message's key, specific to this wire: the same bytes are a different message on another wire, with other paths."""
     return digest("messages", *parts)
 
 
@@ -94,11 +93,11 @@ def read_element(raw: str, data: Any, memo: Memo) -> BlocksElement:
     """An element of the array of messages.
 
     Raises:
-        FoldRejected: "unparsable" when it is no message.
+        FoldRejected: "unparsable" if it is not a message.
     """
     if not isinstance(data, dict) or not isinstance(data.get("role"), str):
         raise FoldRejected("unparsable")
-    # An instruction may set no more than how the turn is answered (`output_config`).
+    # An instruction may contain only settings for the answer (`output_config`).
     if not _is_content(data.get("content")) and not (data["role"] == "system" and data.get("content") is None):
         raise FoldRejected("unparsable")
     key = _key(raw)
@@ -131,7 +130,7 @@ def _parse(raw: str, data: Mapping[str, Any], memo: Memo) -> BlocksElement:
 
 
 def _served(blocks: Sequence[Block]) -> tuple[frozenset[str], frozenset[str]]:
-    """Ids of the server tools that are used in some blocks, and of those whose results they hold."""
+    """Ids of the server tools used in some blocks, and of those whose results they contain."""
     uses = [b.get("id") for b in blocks if b.get("type") in _SERVER_USES]
     results = [b.get("tool_use_id") for b in blocks if str(b.get("type")).endswith("_tool_result")]
     return frozenset(filter(_is_text, uses)), frozenset(filter(_is_text, results))
@@ -142,7 +141,7 @@ def _is_text(value: object) -> TypeGuard[str]:
 
 
 def bound(elements: Sequence[BlocksElement]) -> Iterator[int]:
-    """Indices of elements that are never parted from the one before: each from the use of a server's tool to its result."""
+    """Indices of elements that are never separated from the one before: from the use of a server tool to its result."""
     used: dict[str, int] = {}
     for index, element in enumerate(elements):
         earlier = [used.pop(name) for name in element.closes if name in used]
@@ -156,7 +155,7 @@ def _blocks(content: Any) -> Sequence[Any]:
 
 
 def _user_with_results(raw: str, data: Mapping[str, Any], content: Sequence[Value], memo: Memo) -> BlocksElement:
-    """A user's message as one message per result, and one per run of other blocks."""
+    """A user's message split into one message for each result, and one for each run of other blocks."""
     messages, places = [], []
     for result, run in groupby(content, key=lambda value: value[0].get("type") == _RESULT):
         found = list(run)
@@ -173,8 +172,10 @@ def _user_with_results(raw: str, data: Mapping[str, Any], content: Sequence[Valu
 
 
 def _spoken(raw: str, key: bytes, role: str, content: Any, path: Path, memo: Memo, keys: frozenset[str] = frozenset()) -> Message:
-    """A message of the user's, or a system text; `path` leads to its content, () where `raw` is that. Of instructions amid the
-    messages those without content may stand anywhere ("Mid-conversation system messages")."""
+    """A user's message or a system text. `path` leads to its content; () if `raw` is the content.
+
+    Instructions between messages are allowed anywhere if they have no content ("Mid-conversation system messages").
+    """
     blocks = _blocks(content)
     texts = tuple(_texts(path, content))
     attached = tuple(source_attachment((*path, i), block) for i, block in enumerate(blocks) if not _says(block))
@@ -219,12 +220,12 @@ def _texts(path: Path, content: Any) -> Iterator[Text]:
 
 
 def _unseen_tokens(block: Block) -> int:
-    """Tokens of what a provider reads but a fold never touches: images, and documents in the clear beside a user's text."""
+    """Tokens that a provider reads but a fold never touches: images, and plain documents next to a user's text."""
     return source_tokens(block) if _says(block) or block.get("type") == "image" else readable_tokens(block)
 
 
 def _result(raw: str, key: bytes, block: Block) -> Message:
-    """A tool's result: a block as it stands."""
+    """A tool's result, from its block."""
     content = block.get("content")
     texts = tuple(_result_texts(("content",), content))
     inside = [one for one in _blocks(content) if isinstance(one, dict)]
@@ -260,7 +261,7 @@ def _is_medium(block: Block) -> bool:
 
 
 def _result_texts(path: Path, content: Any) -> Iterator[Text]:
-    """Texts of a result: its text blocks, those inside of search results, and documents in the clear."""
+    """Texts of a result: its text blocks, those within search results, and plain documents."""
     if isinstance(content, str):
         yield Text(path, content)
     for i, block in enumerate(_blocks(content)):
@@ -323,14 +324,14 @@ def _is_signed(block: Block) -> bool:
 
 
 def _thought_tokens(block: Block) -> int:
-    """Tokens of reasoning, in the clear or sealed."""
+    """Tokens of reasoning, plain or sealed."""
     if block.get("type") == "redacted_thinking":
         return sum(map(sealed_tokens, filter(_is_text, [block.get("data")])))
     return tokens.count(block["thinking"]) if isinstance(block.get("thinking"), str) else 0
 
 
 def _sealed_texts(value: Any) -> Iterator[str]:
-    """Pages that a search found, which the provider alone can read."""
+    """Pages found by a search that only the provider can read."""
     if isinstance(value, list):
         for inner in value:
             yield from _sealed_texts(inner)
@@ -340,7 +341,7 @@ def _sealed_texts(value: Any) -> Iterator[str]:
 
 
 def _takes_mark(block: Block) -> bool:
-    """Whether a mark may be put on a block (Anthropic, "Prompt caching": not on empty text, thinking or a nested block)."""
+    """Whether a block accepts a mark (Anthropic, "Prompt caching": not empty text, thinking or a nested block)."""
     kind = block.get("type")
     return kind in _MARKABLE and MARK not in block and (kind != "text" or bool(str(block.get("text")).strip()))
 
@@ -352,7 +353,7 @@ def _compactions(blocks: Sequence[Block]) -> Iterator[Attachment]:
 
 
 def _calls(raw: str, blocks: Sequence[Block]) -> Iterator[tuple[Call, Text]]:
-    """Calls with the places of their inputs; the JSON text of an input is the call's arguments."""
+    """Calls with the positions of their inputs; an input's JSON text is the call's arguments."""
     for i, block in enumerate(blocks):
         if block.get("type") == "tool_use" and "input" in block:
             path = ("content", i, "input")
@@ -362,6 +363,6 @@ def _calls(raw: str, blocks: Sequence[Block]) -> Iterator[tuple[Call, Text]]:
 
 
 def unsign(raw: str) -> list[Edit]:
-    """Edits of an assistant's message that take its reasoning out; other blocks stay as they are."""
+    """Edits that remove the reasoning from an assistant's message; other blocks stay unchanged."""
     found = list(elements(raw, value_span(raw, ("content",))[0]))
     return list(entry_removals([(a, b) for _, a, b in found], [_is_signed(block) for block, _, _ in found]))

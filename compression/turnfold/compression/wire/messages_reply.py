@@ -19,12 +19,12 @@ from turnfold.compression.wire.own_replies import own_reply, to_json
 
 @dataclass(frozen=True, slots=True)
 class MessageReply:
-    """An answer that Turnfold writes itself.
+    """An answer written by Turnfold.
 
     Attributes:
         text: the assistant's text.
-        model: as the client named it.
-        seed: what the id is made of beside the text, so that equal requests get equal ids (the conversation's digest).
+        model: the model's name in the request.
+        seed: input of the id besides the text (the conversation's digest), so that equal requests get equal ids.
     """
 
     text: str
@@ -38,7 +38,7 @@ class MessageReply:
 
 
 def reply(conversation: Conversation, text: str, created: int) -> OwnReply:
-    """A message that Turnfold writes itself, streamed if the client asks for that. This API's answers carry no time."""
+    """A message written by Turnfold, streamed if the client asks for that. Answers of this API have no time."""
     del created
     return own_reply(conversation, MessageReply(text, conversation.model, digest(conversation.text).hex()), whole, stream)
 

@@ -16,7 +16,7 @@ from turnfold.compression.summary.calls import ModelCall, ModelReply
 
 WireName = Literal["chat", "responses", "messages"]
 
-#: Paths below an upstream's ``/v1``.
+#: Paths under an upstream's ``/v1``.
 PATHS: Final[Mapping[str, str]] = {"chat": "/chat/completions", "responses": "/responses", "messages": "/messages"}
 #: OpenAI's models that think first: no temperature, and the limit holds thoughts too (OpenAI, "Reasoning models").
 _THINKS: Final = re.compile(r"(?:^|/)(?:o[1-9]\b|gpt-5)", re.IGNORECASE)
@@ -40,7 +40,7 @@ def write_call(wire: WireName, model: str, call: ModelCall) -> bytes:
 
 
 def read_reply(wire: WireName, body: bytes) -> ModelReply | None:
-    """The reply; None if the body cannot be read or holds no text."""
+    """The reply; None if the body cannot be read or has no text."""
     try:
         value = json.loads(body)
     except (ValueError, RecursionError):
@@ -70,7 +70,7 @@ def _messages(value: dict[str, Any]) -> tuple[str | None, Any]:
 
 
 def _joined(parts: Any) -> str | None:
-    """The texts of parts; None where there is none."""
+    """The joined texts of parts; None if there are none."""
     texts = [
         part["text"]
         for part in _dicts(parts)

@@ -17,12 +17,12 @@ T = TypeVar("T")
 def own_reply(
     conversation: Conversation, answer: T, whole: Callable[[T], bytes], events: Callable[[T], Iterable[bytes]]
 ) -> OwnReply:
-    """An answer in its form: as events where the client asks for a stream."""
+    """An answer in its wire's form: as events if the client asks for a stream."""
     if conversation.streams:
         return OwnReply("text/event-stream; charset=utf-8", tuple(events(answer)))
     return OwnReply("application/json", (whole(answer),))
 
 
 def to_json(value: dict[str, Any]) -> bytes:
-    """A value as JSON. The standard library escapes lone surrogates, which a user's item may hold and other writers refuse."""
+    """A value as JSON. Uses the standard library, which escapes lone surrogates; a user's item may contain some."""
     return json.dumps(value, separators=(",", ":")).encode("ascii")

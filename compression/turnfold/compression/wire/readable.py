@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from turnfold.compression import tokens
 
-#: Keys whose values say nothing to a reader: identities, states, data of media.
+#: Keys whose values mean nothing to a reader: ids, states, media data.
 _SILENT: Final = frozenset(
     {"type", "id", "call_id", "status", "role", "encrypted_content", "approval_request_id", "server_label", "caller", "env"}
     | {"image_url", "file_id", "file_data", "container_id", "created_by", "annotations", "logprobs", "fingerprint"}
@@ -24,10 +24,10 @@ _DATA: Final = re.compile(r"data:|[\w+/=-]{512}", re.ASCII)
 
 
 def readable_texts(value: Any, silent: frozenset[str] = frozenset()) -> Iterator[str]:
-    """The texts in a value, without names of things and data of media.
+    """The texts in a value, without names and media data.
 
     Args:
-        silent: further keys whose values say nothing.
+        silent: further keys whose values are skipped.
     """
     if isinstance(value, str):
         if value and not _DATA.match(value):
@@ -56,9 +56,9 @@ def readable_tokens(value: Any) -> int:
 
 
 def sealed_tokens(value: str, around: int = 0) -> int:
-    """About the tokens that sealed text in base64 holds: four bytes each.
+    """Approximate tokens of sealed text in base64: four bytes each.
 
     Args:
-        around: bytes that seal it.
+        around: bytes of the seal.
     """
     return max(0, len(value) * 3 // 4 - around) // 4

@@ -19,12 +19,12 @@ from turnfold.compression.wire.edits import Edit
 
 
 def removals(conversation: Conversation, dropped: Iterable[tuple[int, int]]) -> Iterator[Edit]:
-    """Edits of the body's text that leave out runs of messages, given by half-open ranges of indices in any order."""
+    """Edits of the body's text that remove runs of messages, given as half-open ranges of indices in any order."""
     runs = _merged(dropped)
     if not runs:
         return
     spans, (start, end) = conversation.spans, conversation.history
-    outside = next((i for i, (at, _) in enumerate(spans) if start <= at < end), len(spans))  # it comes first
+    outside = next((i for i, (at, _) in enumerate(spans) if start <= at < end), len(spans))  # those outside the array come first
     cut: dict[MessageGroup, set[int]] = {}
     for first, last in ((max(first, outside), last) for first, last in runs if last > outside):
         head, tail = _cut_group(conversation, first, first, last), _cut_group(conversation, last - 1, first, last)
@@ -39,7 +39,9 @@ def removals(conversation: Conversation, dropped: Iterable[tuple[int, int]]) -> 
 
 
 def _whole_removal(conversation: Conversation, start: int, end: int, outside: int) -> Edit:
-    """Whole elements of the array of messages go, given by their messages; the first of all has index `outside`."""
+    """The removal of whole elements of the array of messages, given by their messages; `outside` is the index of the array's
+    first message.
+    """
     begin = element_place(conversation, start)[0]
     if end < len(conversation.spans):
         return Edit(begin, element_place(conversation, end)[0], "")
@@ -49,13 +51,13 @@ def _whole_removal(conversation: Conversation, start: int, end: int, outside: in
 
 
 def element_place(conversation: Conversation, index: int) -> Place:
-    """Where the element stands that a message is, or is part of."""
+    """The range of the element that a message belongs to."""
     group = group_of(conversation, index)
     return conversation.spans[index] if group is None else group.place
 
 
 def _cut_group(conversation: Conversation, index: int, first: int, last: int) -> MessageGroup | None:
-    """The group of a message, if a part of it is outside of a run of messages."""
+    """The group of a message, if it is only partly inside a run of messages."""
     group = group_of(conversation, index)
     return None if group is None or first <= group.start < group.end <= last else group
 
@@ -68,7 +70,7 @@ def group_of(conversation: Conversation, index: int) -> MessageGroup | None:
 
 
 def _merged(runs: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Half-open runs in order, neighbours made one, empty ones left out."""
+    """Half-open runs in order, with adjacent ones merged and empty ones removed."""
     merged: list[tuple[int, int]] = []
     for start, end in sorted(run for run in runs if run[0] < run[1]):
         if merged and start <= merged[-1][1]:
@@ -79,7 +81,7 @@ def _merged(runs: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def entry_removals(places: Sequence[Place], goes: Sequence[bool]) -> Iterator[Edit]:
-    """Edits that leave out elements of one array: where each stands, in order, and whether it goes."""
+    """Edits that remove elements of an array, given their ranges in order and which of them to remove."""
     at = 0
     for gone, run in groupby(goes):
         end = at + len(list(run))
@@ -89,7 +91,7 @@ def entry_removals(places: Sequence[Place], goes: Sequence[bool]) -> Iterator[Ed
 
 
 def _removal(places: Sequence[Place], start: int, end: int) -> Edit:
-    """Elements go with the comma behind them, the last ones with the comma before them."""
+    """Remove elements with the comma after them, or the last ones with the comma before them."""
     if end < len(places):
         return Edit(places[start][0], places[end][0], "")
     return Edit(places[start - 1][1] if start else places[start][0], places[end - 1][1], "")

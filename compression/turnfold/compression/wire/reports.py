@@ -32,18 +32,18 @@ _BRACKETED: Final = re.compile(r"\[[^\[\]\n]{1,200}\](?!\()[ \t]*(?:[^\W\d_][\w 
 _CHANGES: Final = re.compile(r"\d+|'[^'\n]*'|\"[^\"\n]*\"|\[[^\[\]\n]*\](?=\W*\w[\w ]*:|:)")
 _FENCED: Final = re.compile(r"(?:```|~~~)\s*(?:<[\w/|-]{1,20}>\s*)?\Z")
 _CLOSED: Final = re.compile(r"</([A-Za-z][\w.:-]*)>\s*\Z")
-_READ: Final = 4000  # characters of an assistant's message, from its end
-_MOST_PROMPT: Final = 80  # characters of a prompt at the end of a result
+_READ: Final = 4000  # characters at the end of an assistant's message
+_MOST_PROMPT: Final = 80  # characters of a shell prompt at the end of a result
 _LETTERS: Final = re.compile(r"\w{2}")
-#: Elements in which agents hand on what a person says, beside the one around the first request.
+#: Elements in which agents pass on a person's text, besides the one around the first request.
 _PERSONS: Final = re.compile(
     r"^<(?:(?:user|human)[_-][\w-]+|feedback|answer|task|question|request)>\s*$", re.MULTILINE | re.IGNORECASE
 )
 
-_ENDS: Final = 2  # lines in which somebody asks below what was pasted
+_ENDS: Final = 2  # lines after pasted text in which somebody may ask
 _QUOTES: Final = "\"'“„«*_ "
 _BULLETS: Final = "-*+• "
-_SEEN: Final = 4  # lines below a label
+_SEEN: Final = 4  # lines after a label
 _PROMPTS: Final = ("$", "#", "%", ">", "]")
 #: Kinds of text that nobody types.
 _DATA: Final = frozenset(
@@ -52,13 +52,13 @@ _DATA: Final = frozenset(
 
 _UNFRAMED: Final = "unframed"
 _JSON: Final = "{}"
-_MOST_NEEDED: Final = 3  # messages framed alike
+_MOST_NEEDED: Final = 3  # messages with the same frame
 _MOST_RUN: Final = 8
 _LEAST_NAMED: Final = 3  # characters of a frame that instructions name
 
 
 class Speaker(Protocol):
-    """What is asked of a message."""
+    """A message, as needed here."""
 
     @property
     def role(self) -> str: ...
@@ -73,12 +73,12 @@ class Speaker(Protocol):
 
 
 class _Frame(NamedTuple):
-    """What may stand around what a program gave.
+    """Text that may enclose program output.
 
     Attributes:
-        mark: what is the same in all that are framed alike.
-        firm: whether nobody would begin or end a text of their own so.
-        opens: whether it is how the text begins.
+        mark: the part that all messages with this frame share.
+        firm: whether nobody would begin or end a text of their own this way.
+        opens: whether it is at the beginning of the text.
     """
 
     mark: str
@@ -87,11 +87,11 @@ class _Frame(NamedTuple):
 
 
 class _Framing(NamedTuple):
-    """How a user's message begins and ends.
+    """The beginning and end of a user's message.
 
     Attributes:
-        head: the label, the element or the brackets with which it begins, "" for none.
-        asked: what somebody asks in its last lines.
+        head: the label, element or brackets at its beginning; "" for none.
+        asked: a question in its last lines.
     """
 
     frames: tuple[_Frame, ...]
@@ -99,7 +99,7 @@ class _Framing(NamedTuple):
     asked: frozenset[str]
 
     def find(self, mark: str) -> _Frame | None:
-        """The frame of a mark."""
+        """The frame with a given mark."""
         return next((frame for frame in self.frames if frame.mark == mark), None)
 
 
@@ -110,14 +110,14 @@ class _PossibleReport(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Reports:
-    """What has been found in the first `seen` messages.
+    """The findings in the first `seen` messages.
 
     Attributes:
         found: indices of the messages that are reports; of those that were found last, `newest`, while they are looked for.
-        marks, calls: how these are framed, and how what asked for them ends.
-        run: the newest user messages, one behind the other, each behind something to be run.
+        marks, calls: the frames of reports, and the endings of the calls that they answer.
+        run: the newest consecutive user messages that each follow something to be run.
         told: the instructions, and the first request.
-        task: how the first request is framed; None before it.
+        task: the frame of the first request; None before it.
     """
 
     seen: int = 0
@@ -131,7 +131,7 @@ class Reports:
 
 
 def find_reports(messages: Sequence[Speaker], known: Reports, end: int | None = None) -> Reports:
-    """What is found in messages of which `known` has seen the first; in those up to `end`, where that is given."""
+    """The findings in messages; `known` covers the first of them. Ends at `end`, if given."""
     now, end = known, len(messages) if end is None else end
     for index in range(known.seen, end):
         message = messages[index]
@@ -143,13 +143,13 @@ def find_reports(messages: Sequence[Speaker], known: Reports, end: int | None = 
 
 
 def _call_before(messages: Sequence[Speaker], index: int) -> str | None:
-    """How the message in front of one ends, "" for nothing to be run; None where it is no assistant's."""
+    """The call at the end of the previous message; "" if there is nothing to run, None if it is not an assistant's."""
     before = next((messages[i] for i in range(index - 1, -1, -1) if not messages[i].pinned), None)
     return _call(before) if before is not None and before.role == "assistant" else None
 
 
 def _step(message: Speaker, index: int, call: str | None, now: Reports) -> Reports:
-    """What one more user's message adds, behind an assistant's that ends in `call`."""
+    """Process one more user message after an assistant's that ends in `call`."""
     if now.task is None:
         return replace(now, task=_framing(message), told=(now.told[0], message.own))
     if call is None or not (call or now.marks) or _is_a_persons(message.own, _framing(message), now):
@@ -158,7 +158,7 @@ def _step(message: Speaker, index: int, call: str | None, now: Reports) -> Repor
 
 
 def _judge(new: _PossibleReport, call: str, now: Reports) -> Reports:
-    """A message that a person need not have written, behind an assistant's that ends in `call`."""
+    """Judge a message that may not be written by a person, after an assistant's that ends in `call`."""
     frames = new.framing.frames
     if any(frame.mark in now.marks and (call or frame.firm) for frame in frames):
         return _with(now, (new,), [frame.mark for frame in frames if frame.mark in now.marks], call)
@@ -175,7 +175,7 @@ def _judge(new: _PossibleReport, call: str, now: Reports) -> Reports:
 
 
 def _framed_alike(run: Sequence[_PossibleReport], mark: str) -> Sequence[_PossibleReport]:
-    """The newest of a run that have a frame; none of before a person asked something below it."""
+    """The newest messages of a run that have a frame; none from before a person asked something after it."""
     asked = run[-1].framing.asked
     unlike = (i for i in reversed(range(len(run))) if run[i].framing.find(mark) is None or run[i].framing.asked != asked)
     return run[next(unlike, -1) + 1 :]
@@ -187,8 +187,11 @@ def _with(now: Reports, new: Sequence[_PossibleReport], marks: Iterable[str], ca
 
 
 def _tells(frame: _Frame, alike: Sequence[_PossibleReport], call: str, now: Reports) -> bool:
-    """Whether messages framed alike show that no person writes so: one where instructions name the frame, two that nobody would
-    begin or end so, three at most. JSON behind JSON shows nothing: so talk people and models in programs with forms."""
+    """Whether messages with the same frame show that no person writes that way.
+
+    One is enough if instructions name the frame, two if nobody would begin or end that way, else three. JSON after JSON shows
+    nothing: people and models talk that way in programs with forms.
+    """
     if frame.mark == _UNFRAMED:
         return call != _JSON and len(alike) >= _MOST_NEEDED
     named = [frame.opens and _names(text, frame.mark) for text in now.told]
@@ -202,7 +205,7 @@ def _tells(frame: _Frame, alike: Sequence[_PossibleReport], call: str, now: Repo
 
 
 def _names(text: str, mark: str) -> bool:
-    """Whether instructions show a frame, or a way to write a call: at the beginning of a line or between quotation marks."""
+    """Whether instructions show a frame, or a way to write a call: at the start of a line or in quotation marks."""
     shown = mark.split("[]", maxsplit=1)[0].strip()
     return (
         len(shown) >= _LEAST_NAMED
@@ -212,7 +215,7 @@ def _names(text: str, mark: str) -> bool:
 
 
 def _is_a_persons(text: str, framing: _Framing, now: Reports) -> bool:
-    """Whether it begins as the first request did, or holds one that does, or an element for what a person says."""
+    """Whether a message begins as the first request did, or contains such a beginning, or an element for a person's text."""
     head = now.task.head if now.task is not None else ""
     if head and (framing.head == head or f"\n{head}" in text):
         return True
@@ -231,7 +234,7 @@ def _call(message: Speaker) -> str:
 
 
 def _ending_call(text: str, first: str) -> str:
-    """How a text ends in something to be run."""
+    """The call at the end of a text; "" if it does not end in something to be run."""
     if _FENCED.search(text):
         return "```"
     if closed := _CLOSED.search(text):
@@ -269,7 +272,9 @@ def _read_framing(text: str) -> _Framing:
 
 
 def _is_firm(sign: str, rest: str) -> bool:
-    """Whether nobody would begin what they write so: with an element, with brackets or a label in front of no sentence."""
+    """Whether nobody begins their own text this way: with an element, or with brackets or a label before something other than a
+    sentence.
+    """
     same_line, _, below = rest.partition("\n")
     if sign == "<" or same_line.strip():
         return sign == "<" or not same_line.strip().lstrip(_QUOTES)[:1].isalpha()
@@ -277,5 +282,5 @@ def _is_firm(sign: str, rest: str) -> bool:
 
 
 def _is_data(text: str) -> bool:
-    """Whether a text is data and nothing that somebody wrote."""
+    """Whether a text is data rather than somebody's writing."""
     return not own_words(text.split("\n")) and _DATA.issuperset(span.kind for span in parts(text))

@@ -45,9 +45,9 @@ from turnfold.compression.wire.spans import value_span
 #: Why a conversation is held.
 BACKGROUND: Final = "background"
 
-#: Keys that say where the history lies.
+#: Keys that say where the history is stored.
 _UPSTREAM: Final = ("previous_response_id", "conversation", "context_management")
-#: Keys that our own reply repeats, or that say how the upstream treats the request.
+#: Keys that our own reply repeats, or that affect how the upstream treats the request.
 _SETTINGS: Final = frozenset(
     {
         "background",
@@ -71,7 +71,7 @@ def read(body: bytes, memo: Memo) -> Conversation:
 
     Raises:
         FoldRejected: "unparsable" when the body is not a JSON object in strict UTF-8, is nested too deeply, names a key twice, or
-            when its input is neither a text nor a list of items. Such a body goes upstream as it came.
+            when its input is neither a text nor a list of items. Such a body is sent upstream unchanged.
     """
     text, found = read_body(body, _LAYOUT, memo)
     members = found.members
@@ -113,7 +113,7 @@ _LAYOUT: Final = Layout(
 
 
 def _instructions(text: str, found: BodyReading[InputItem], memo: Memo) -> Iterator[tuple[Message, Place]]:
-    """The system text, which stands outside of the history."""
+    """The system text, which is outside the history."""
     value, start, end = found.members.get("instructions", (None, 0, 0))
     if isinstance(value, str):
         yield string_message(text[start:end], value, "system", memo), (start, end)
@@ -122,7 +122,7 @@ def _instructions(text: str, found: BodyReading[InputItem], memo: Memo) -> Itera
 
 
 def _history(text: str, found: BodyReading[InputItem], memo: Memo) -> tuple[tuple[_PlacedMessage, ...], bool]:
-    """The messages of the input with their places, and whether the upstream holds more of it."""
+    """The messages of the input with their ranges, and whether the upstream holds more of it."""
     value, start, end = found.members["input"]
     if isinstance(value, str):
         return (_PlacedMessage(string_message(text[start:end], value, "user", memo), (start, end), 0),), False
@@ -140,7 +140,7 @@ def _history(text: str, found: BodyReading[InputItem], memo: Memo) -> tuple[tupl
 
 
 def _placed(message: Message, place: str) -> Message:
-    """A message of which its place says more than its text."""
+    """A message with data that depends on its position."""
     key = digest(place, message.key.hex())
     return replace(message, key=key, bound=place == "bound", fixed=place == "fixed")
 
@@ -167,16 +167,16 @@ def _schema(text: str, members: Mapping[str, tuple[Any, int, int]]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _PlacedMessage:
-    """A message of the history.
+    """A message of the history, with data on its items.
 
     Attributes:
-        place: where it stands in the body's text.
-        end: index of the first item behind it.
+        place: its range in the body's text.
+        end: index of the first item after it.
         refers: ids of earlier calls that it belongs to.
         joins: whether its items are the assistant's.
-        waits: whether it ends in reasoning, which is refused without what follows.
-        is_compaction, is_upstream: as of its item.
-        strays: whether it may belong to more than the message in front of it (see `_bound`).
+        waits: whether it ends in reasoning, which is refused without the following item.
+        is_compaction, is_upstream: as in its item.
+        strays: whether it may belong to more than the message before it (see `_bound`).
     """
 
     message: Message
@@ -191,12 +191,12 @@ class _PlacedMessage:
 
 
 class _JoinedItems(NamedTuple):
-    """Items joined into messages.
+    """Messages made of joined items.
 
     Attributes:
-        spans: where each item stands.
-        weight: bytes that the messages take in memory, about.
-        strays, is_compacted, is_upstream: whether one of the messages is that.
+        spans: the range of each item.
+        weight: approximate bytes of the messages in memory.
+        strays, is_compacted, is_upstream: whether any of the messages has this property.
     """
 
     spans: tuple[Place, ...] = ()
@@ -208,13 +208,13 @@ class _JoinedItems(NamedTuple):
 
 
 def _turns(text: str, items: Sequence[InputItem], spans: tuple[Place, ...], memo: Memo) -> _JoinedItems:
-    """Items joined into messages, begun where an earlier request of the conversation left off."""
+    """Items joined into messages, continuing from an earlier request of the conversation."""
 
     def run(known: _JoinedItems | None, same: int) -> _JoinedItems:
-        # A place is read once: where it is the same object, the whole text in front of it is the same.
+        # A range is read only once: if it is the same object, all text before it is the same.
         if known is None or not same or known.spans[same - 1] is not spans[same - 1]:
             known, same = _JoinedItems(), 0
-        settled = known.turns[: bisect_left(known.turns, same, key=attrgetter("end"))]  # the last one may go on
+        settled = known.turns[: bisect_left(known.turns, same, key=attrgetter("end"))]  # the last one may continue
         weight = known.weight * len(settled) // len(known.turns) if settled else 0
         begun = _JoinedItems(spans, settled, weight, *_marks_of(settled, known))
         more = [_place_items(text, items[a:b], spans[a:b], b) for a, b in _runs(items, settled[-1].end if settled else 0)]
@@ -225,7 +225,7 @@ def _turns(text: str, items: Sequence[InputItem], spans: tuple[Place, ...], memo
 
 
 def _marks_of(turns: Sequence[_PlacedMessage], known: _JoinedItems) -> tuple[bool, bool, bool]:
-    """What of the notes on all messages that are known holds for the first of them; as a rule there are none."""
+    """The flags over all known messages, recomputed for the first of them; usually all are false."""
     return (
         known.strays and any(turn.strays for turn in turns),
         known.is_compacted and any(turn.is_compaction for turn in turns),
@@ -245,7 +245,7 @@ def _go_on(known: _JoinedItems, more: tuple[_PlacedMessage, ...]) -> _JoinedItem
 
 
 def _runs(items: Sequence[InputItem], begin: int) -> Iterator[tuple[int, int]]:
-    """Items that are one message, as half-open ranges."""
+    """Half-open ranges of items that form one message."""
     start = begin
     for end in range(begin + 1, len(items)):
         if not (items[end - 1].joins and items[end].joins):
@@ -270,7 +270,7 @@ def _place_items(text: str, items: Sequence[InputItem], spans: Sequence[Place], 
 
 
 def _find_strays(known: Sequence[_PlacedMessage], more: Sequence[_PlacedMessage]) -> Iterator[_PlacedMessage]:
-    """Messages behind those that are known, with a note on those that call for a closer look."""
+    """New messages after the known ones, marked if they need a closer look."""
     speaker = next((one for one in reversed(known) if not (one.message.is_result or one.message.pinned)), None)
     for one in more:
         message = one.message
@@ -284,7 +284,7 @@ def _find_strays(known: Sequence[_PlacedMessage], more: Sequence[_PlacedMessage]
 
 def _join(raw: str, parts: Sequence[Message]) -> Message:
     said = [m for m in parts if m.texts or m.attached]
-    other = sum(m.other_tokens for m in parts) - 3 * (len(parts) - 1)  # one message, however many items it takes
+    other = sum(m.other_tokens for m in parts) - 3 * (len(parts) - 1)  # one message, however many items it has
     return Message(
         raw=raw,
         key=item_key(cut_marks(raw, MARKS)),
@@ -315,8 +315,10 @@ def _moved(path: Path, number: int) -> Path:
 
 
 def _bound(turns: Sequence[_PlacedMessage]) -> set[int]:
-    """Messages that stay with the one before them: those between a call and what belongs to it, and those between reasoning and
-    the item that it led to."""
+    """Messages that stay with the one before them.
+
+    These are between a call and the items that belong to it, or between reasoning and its item.
+    """
     out: set[int] = set()
     made: dict[str, int] = {}
     opened: dict[str, int] = {}
@@ -343,14 +345,14 @@ def _bound(turns: Sequence[_PlacedMessage]) -> set[int]:
 
 
 def _replacement(message: Message, path: Path, text: str) -> Edit:
-    """A new text in the place of an old one, or of a whole part, which keeps its cache mark."""
+    """Replace a text, or a whole part, which keeps its cache mark."""
     start, end = _place(message.raw, path)
     kind = "output_text" if message.role == "assistant" else "input_text"
     return replace_text(message.raw, (start, end), text, kind, mark_of(message.raw[start:end], MARKS))
 
 
 def _place(raw: str, path: Path) -> Place:
-    """Where a value stands in a run of items."""
+    """The range of a value in a run of items."""
     start, end = value_span(f"[{raw}]", path)
     return start - 1, end - 1
 
@@ -360,7 +362,7 @@ def _content_place(message: Message) -> Place:
 
 
 def write(conversation: Conversation, changes: Changes) -> list[Edit]:
-    """The edits of the body's text that make the changes."""
+    """The edits of the body's text for these changes."""
     return write_parts(conversation, changes, _FORM)
 
 
@@ -371,8 +373,10 @@ _FORM: Final = PartForm(MARKS, "input_text", _replacement, _content_place)
 
 
 def unmarked(conversation: Conversation) -> bytes:
-    """The messages' JSON; where one carries a cache mark, written anew without marks and with content as a list of texts: marks
-    move on from request to request, and a string becomes a list of parts to carry one, which no cache takes for a change."""
+    """The messages' JSON, normalised for comparison: if there are cache marks, without marks and with content as a list of texts.
+
+    Marks move from request to request, and a string becomes a list of parts to carry one; caches do not count that as a change.
+    """
     if conversation.messages.marked:
         return b"".join([piece for _, piece in unmarked_pieces(conversation, 0)])
     start, end = conversation.history
@@ -388,13 +392,13 @@ def unmarked_pieces(conversation: Conversation, begin: int) -> Iterator[tuple[in
 def _unmarked(raw: str) -> bytes:
     try:
         items = orjson.loads(f"[{raw}]")
-    except orjson.JSONDecodeError:  # a lone surrogate: a fingerprint of the text as it is will do
+    except orjson.JSONDecodeError:  # a lone surrogate: a fingerprint of the original text is good enough
         return raw.encode("utf-8")
     return orjson.dumps([_bare_item(item) for item in items])
 
 
 def parts_of(conversation: Conversation, index: int) -> Iterator[BarePart]:
-    """The parts of a message that is one item."""
+    """The parts of a message that consists of one item."""
     items = orjson.loads(f"[{conversation.messages[index].raw}]")
     if len(items) != 1 or not isinstance(items[0], dict) or "content" not in items[0]:
         return iter(())
@@ -403,7 +407,7 @@ def parts_of(conversation: Conversation, index: int) -> Iterator[BarePart]:
 
 
 def _bare_item(item: Any) -> Any:
-    """An item with its content in front."""
+    """An item with its content first."""
     if not isinstance(item, dict) or "content" not in item:
         return _bare(item)
     content = item["content"]
@@ -417,7 +421,7 @@ def _bare_item(item: Any) -> Any:
 
 
 def _bare(value: Any) -> Any:
-    """A value without marks, whatever they are in: the output of a call may be a list of parts too."""
+    """A value without marks at any depth: the output of a call may be a list of parts too."""
     if isinstance(value, list):
         return [_bare(one) for one in value]
     if isinstance(value, dict):

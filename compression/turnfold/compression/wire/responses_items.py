@@ -28,15 +28,15 @@ MARKS: Final = ("prompt_cache_breakpoint", "cache_control")
 _SEALS: Final = ("encrypted_content", "signature", "annotations", "logprobs")
 _SPOKEN_PARTS: Final = frozenset({"input_text", "output_text", "refusal"})
 _INSTRUCTING: Final = frozenset({"system", "developer"})
-#: Items that hold for all that follows: which tools there are, how the model answers. An MCP server is asked for its tools again
+#: Items that affect everything after them: the available tools, how the model answers. An MCP server is asked for its tools again
 #: with every request that lacks the list ("MCP and Connectors").
 _STANDING: Final = frozenset({"additional_tools", "configuration_update", "mcp_list_tools"})
-_LASTING: Final = "tool_search_output"  # its tools are there for as long as it is ("Tool search")
+_LASTING: Final = "tool_search_output"  # its tools last as long as it stays ("Tool search")
 _COMPACTION: Final = frozenset({"compaction", "compaction_summary", "context_compaction"})
 _UPSTREAM: Final = frozenset({"item_reference", "compaction_trigger"})
-#: The data of a generated image.
+#: The key of a generated image's data.
 _PICTURE: Final = frozenset({"result"})
-_SEAL: Final = 650  # bytes around sealed reasoning, as Codex counts
+_SEAL: Final = 650  # bytes of the seal around reasoning, as counted by Codex
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +44,9 @@ class InputItem:
     """An item of the input.
 
     Attributes:
-        message: it alone, as a message.
+        message: the item alone as a message.
         kind: its type.
-        refers: the id of an earlier call that it belongs to, "" where there is none.
+        refers: the id of an earlier call that it belongs to; "" if there is none.
     """
 
     message: Message
@@ -55,27 +55,27 @@ class InputItem:
 
     @property
     def joins(self) -> bool:
-        """Whether it is the assistant's, and one message with its like beside it."""
+        """Whether it is the assistant's and joined with adjacent items of its kind into one message."""
         return self.message.role == "assistant" and not self.is_compaction
 
     @property
     def is_reasoning(self) -> bool:
-        """Whether it is refused without the item that follows it, and that one without it."""
+        """Whether it is reasoning, which is refused without the next item, as is that item without it."""
         return self.kind == "reasoning"
 
     @property
     def is_compaction(self) -> bool:
-        """Whether it stands for all that is before it."""
+        """Whether it replaces everything before it."""
         return self.kind in _COMPACTION
 
     @property
     def is_upstream(self) -> bool:
-        """Whether what it means lies upstream."""
+        """Whether its content is stored upstream."""
         return self.kind in _UPSTREAM
 
 
 def item_key(*parts: str) -> bytes:
-    """Identity of an item: one of its wire's own, as the same bytes are another message on another wire, with other paths."""
+    """Key of an item, specific to this wire: the same bytes are a different message on another wire, with other paths."""
     return digest("responses", *parts)
 
 
@@ -83,7 +83,7 @@ def read_item(raw: str, data: Any, memo: Memo) -> InputItem:
     """An item from its JSON text and value; paths begin with its number in a run of items, here 0.
 
     Raises:
-        FoldRejected: "unparsable" where it is neither a message nor has a type or an id.
+        FoldRejected: "unparsable" if it is not a message and has neither a type nor an id.
     """
     if not isinstance(data, dict) or not is_plainly_typed(data):
         raise FoldRejected("unparsable")
@@ -97,18 +97,18 @@ def read_item(raw: str, data: Any, memo: Memo) -> InputItem:
 
 
 def string_message(raw: str, text: str, role: str, memo: Memo) -> Message:
-    """A message that is a plain string in the body: the instructions, or the input as one text."""
+    """A message given as a plain string in the body: the instructions, or the input as one text."""
     return build(raw, item_key(role, raw), Reading(role, texts=(Text((0,), text),), sole=text), {}, memo)
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What was read of an item: the attributes of a message that differ from kind to kind.
+    """The attributes of a message that differ from kind to kind, as read from an item.
 
     Attributes:
-        spoken: texts that belong to it and are never edited.
-        parts: content parts, where it is a list of such.
-        other: tokens of what is no text.
+        spoken: its texts that are never edited.
+        parts: content parts, if it has a list of them.
+        other: tokens of anything but text.
     """
 
     role: str
@@ -200,20 +200,20 @@ def _content_texts(content: Any, key: str) -> Iterator[Text]:
 
 
 def _attached(parts: Sequence[Any], key: str) -> Iterator[Attachment]:
-    """Parts that are not text; a shell's output is text, and a refusal is said."""
+    """Parts that are not text. A shell's output is text, and so is a refusal."""
     for i, part in enumerate(parts):
         if isinstance(part, dict) and part.get("type") not in _SPOKEN_PARTS and not {"text", "stdout", "stderr"} & part.keys():
             yield attachment((0, key, i), part)
 
 
 def _media(parts: Sequence[Mapping[str, Any]]) -> int:
-    """Tokens of images, which say their detail beside their address, or lie upstream."""
+    """Tokens of images, which state their detail next to their address, or are stored upstream."""
     images = (p for p in parts if p.get("type") in ("input_image", "computer_screenshot"))
     return media_tokens([{"image_url": {"url": p.get("image_url"), "detail": p.get("detail")}} for p in images])
 
 
 def _read_screenshot(data: Mapping[str, Any]) -> Reading:
-    """Whole or gone: nothing but a picture may stand in its place."""
+    """A screenshot, kept or removed as a whole: only a picture may replace it."""
     shot = data.get("output")
     pictures = [shot] if isinstance(shot, dict) else []
     attached = tuple(attachment((0, "output"), {**p, "type": "input_image"}) for p in pictures)
@@ -221,10 +221,10 @@ def _read_screenshot(data: Mapping[str, Any]) -> Reading:
 
 
 def _read_local_shell_result(data: Mapping[str, Any]) -> Reading:
-    """Its output is JSON in a string, says the specification: then it stays as it is."""
+    """The output of a local shell, which the specification calls JSON in a string; if it is, it stays unchanged."""
     output = data.get("output")
     answers = _id(data, "call_id") or _id(data, "id")
-    # Plain text may begin like JSON, as "[INFO] ready" does, and what a fold puts in its place.
+    # Plain text may begin like JSON ("[INFO] ready"), and so may a fold's replacement.
     if isinstance(output, str) and not (output.lstrip()[:1] in ("{", "[") and is_json(output)):
         return _with_content("tool", output, "output", answers)
     return Reading("tool", answers=answers, spoken=(output,) if isinstance(output, str) else (), sealed=True)
@@ -250,7 +250,7 @@ def _editable_call(data: Mapping[str, Any], key: str, *, is_json: bool) -> Readi
 
 
 def _read_other_call(data: Mapping[str, Any]) -> Reading:
-    """A call whose arguments are an object of their own: whole or gone."""
+    """A call whose arguments are an object: kept or removed as a whole."""
     call_id = _id(data, "call_id") or _id(data, "id")
     given = " ".join(readable_texts({key: value for key, value in data.items() if key != "name"}))
     name = data.get("name") or str(data.get("type", "")).removesuffix("_call")
@@ -261,7 +261,7 @@ def _read_other_call(data: Mapping[str, Any]) -> Reading:
 
 
 def _read_reasoning(data: Mapping[str, Any]) -> Reading:
-    """Reasoning is never read: it counts what it says in the clear, else what its sealed bytes may hold."""
+    """Reasoning, which is only counted: its plain text, or else an estimate of its sealed text."""
     sealed = data.get("encrypted_content")
     if isinstance(sealed, str) and sealed:
         return Reading("assistant", other=sealed_tokens(sealed, _SEAL), sealed=True)
@@ -269,7 +269,7 @@ def _read_reasoning(data: Mapping[str, Any]) -> Reading:
 
 
 def _read_picture(data: Mapping[str, Any]) -> Reading:
-    """A generated image, which is no text of the assistant's but attached."""
+    """A generated image, an attachment rather than text of the assistant."""
     picture = data.get("result")
     spoken = tuple(readable_texts(data, _PICTURE))
     if not isinstance(picture, str) or not picture:
@@ -284,7 +284,7 @@ def _read_approval(data: Mapping[str, Any]) -> Reading:
 
 
 def _read_other(data: Mapping[str, Any]) -> Reading:
-    """A hosted tool's item, or one that nobody here knows."""
+    """An item of a hosted tool, or of an unknown type."""
     kind, role, call_id = str(data.get("type")), data.get("role"), _id(data, "call_id")
     if kind in _STANDING or role in _INSTRUCTING:
         return Reading(str(role) if role in _INSTRUCTING else "developer", spoken=tuple(readable_texts(data)))
@@ -317,7 +317,9 @@ _READERS: Final[dict[str, Callable[[Mapping[str, Any]], Reading]]] = {
 
 
 def _refers(data: Mapping[str, Any]) -> str:
-    """The earlier call that an item belongs to beside what it answers: the program that made it, the approval asked for."""
+    """An earlier call that an item belongs to in addition to the one it answers: the program that made it, or the approval
+    requested.
+    """
     caller = data.get("caller")
     return (_id(caller, "caller_id") if isinstance(caller, dict) else None) or _id(data, "approval_request_id") or ""
 

@@ -14,7 +14,7 @@ from turnfold.compression.memo import digest
 from turnfold.compression.wire.conversation import Conversation, OwnReply
 from turnfold.compression.wire.own_replies import own_reply, to_json
 
-#: What a response says of the settings that it was made under, as the API says it of a request that leaves them out.
+#: The settings in a response, as the API reports them for a request without settings.
 _DEFAULTS: Final[Mapping[str, Any]] = {
     "instructions": None,
     "max_output_tokens": None,
@@ -45,13 +45,13 @@ _ECHOED: Final[Mapping[str, type | tuple[type, ...]]] = {
 
 @dataclass(frozen=True, slots=True)
 class ResponseReply:
-    """An answer that Turnfold writes itself.
+    """An answer written by Turnfold.
 
     Attributes:
         text: the assistant's text.
-        model: as the client named it.
+        model: the model's name in the request.
         created: Unix time in seconds.
-        seed: what the ids are made of beside the text, so that equal requests get equal ids (the conversation's digest).
+        seed: input of the ids besides the text (the conversation's digest), so that equal requests get equal ids.
         settings: the request's own settings, which the response repeats.
     """
 
@@ -63,18 +63,18 @@ class ResponseReply:
 
     @property
     def digest(self) -> str:
-        """What its ids end in: a content hash."""
+        """The suffix of its ids: a content hash."""
         return digest(self.model, self.seed, self.text).hex()
 
 
 def reply(conversation: Conversation, text: str, created: int) -> OwnReply:
-    """A response that Turnfold writes itself, streamed if the client asks for that."""
+    """A response written by Turnfold, streamed if the client asks for that."""
     answer = reply_to(conversation.settings, text, created=created, seed=digest(conversation.text).hex())
     return own_reply(conversation, answer, response, stream)
 
 
 def reply_to(request: Mapping[str, Any], text: str, *, created: int, seed: str = "") -> ResponseReply:
-    """A reply that fits a request's settings; those of a wrong type count as left out."""
+    """A reply for a request's settings; those of a wrong type count as absent."""
     model = request.get("model")
     settings = {key: request[key] for key, kind in _ECHOED.items() if isinstance(request.get(key), kind)}
     return ResponseReply(text, model if isinstance(model, str) else "", created, seed, settings)

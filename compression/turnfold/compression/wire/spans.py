@@ -21,12 +21,12 @@ _COMMA: Final = re.compile(r"[ \t\n\r]*(,?)[ \t\n\r]*")
 _EXPECTED: Final = {mark: re.compile(rf"[ \t\n\r]*{re.escape(mark)}[ \t\n\r]*") for mark in "{}[]:,"}
 _SCAN: Final = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
 
-#: What was scanned, and where it begins and ends.
+#: A scanned value, its start and its end.
 Value = tuple[Any, int, int]
 
 
 def is_json(text: str) -> bool:
-    """Whether a text is a JSON value, as the standard library reads it."""
+    """Whether a text is a JSON value by the standard library's rules."""
     try:
         json.loads(text)
     except (ValueError, RecursionError):
@@ -35,14 +35,14 @@ def is_json(text: str) -> bool:
 
 
 def array(text: str, at: int, *, after: bool = False) -> tuple[list[Value], int]:
-    """The elements of an array, and where it ends; the rest of them where one ends `after` `at`."""
+    """The elements of an array, and its end; only the remaining ones if one ends `after` `at`."""
     found = list(elements(text, at, after=after))
     last = found[-1][2] if found else at if after else skip(text, at, "[")
     return found, skip(text, _past_comma(text, last, "]") if found or after else last, "]")
 
 
 def skip(text: str, at: int, expected: str = "") -> int:
-    """Past white space; past `expected` too and the white space behind it, where it is asked for."""
+    """Skip white space; then `expected`, if given, and the white space after it. Returns the new position."""
     found = (_EXPECTED[expected] if expected else _SPACE).match(text, at)
     if found is None:
         raise ValueError(f"expected {expected} at {at}")
@@ -50,17 +50,19 @@ def skip(text: str, at: int, expected: str = "") -> int:
 
 
 def value(_key: str, text: str, at: int) -> tuple[Any, int]:
-    """The value that begins at `at`, and where it ends."""
+    """The value that begins at `at`, and its end."""
     try:
         return _SCAN(text, at)  # type: ignore[no-any-return]
-    except StopIteration as exc:  # which no generator may raise
+    except StopIteration as exc:  # generators must not raise it
         raise ValueError(f"expected a value at {at}") from exc
 
 
 def members(
     text: str, at: int, *, after: bool = False, scan: Callable[[str, str, int], tuple[Any, int]] = value
 ) -> Iterator[tuple[str, Value]]:
-    """Members of the object that begins at `at`: key, then value with its span; the rest of them where one ends `after` `at`."""
+    """The members of the object that begins at `at`: keys, and values with spans. Only the remaining ones if one ends `after`
+    `at`.
+    """
     at = _past_comma(text, at, "}") if after else skip(text, at, "{")
     while text[at : at + 1] != "}":
         if text[at : at + 1] != '"':
@@ -73,7 +75,7 @@ def members(
 
 
 def elements(text: str, at: int, *, after: bool = False) -> Iterator[Value]:
-    """Elements of the array that begins at `at`, each with its span; the rest of them where one ends `after` `at`."""
+    """The elements of the array that begins at `at`, with spans. Only the remaining ones if one ends `after` `at`."""
     at = _past_comma(text, at, "]") if after else skip(text, at, "[")
     while text[at : at + 1] != "]":
         found, end = value("", text, at)
@@ -82,7 +84,7 @@ def elements(text: str, at: int, *, after: bool = False) -> Iterator[Value]:
 
 
 def _past_comma(text: str, at: int, closing: str) -> int:
-    """From the end of a member to the next one, or to the bracket that closes them all."""
+    """The position after a member's comma, or the closing bracket."""
     found = _COMMA.match(text, at)
     assert found is not None  # noqa: S101 - it matches the empty string
     comma, at = found[1] == ",", found.end()
@@ -92,7 +94,7 @@ def _past_comma(text: str, at: int, closing: str) -> int:
 
 
 def unique(known: Iterable[str], named: Iterator[tuple[str, Value]]) -> Iterator[tuple[str, Value]]:
-    """The members as they come; ValueError for a key that stands twice, or is known already."""
+    """Yield the members unchanged. Raises ValueError for a duplicate or already known key."""
     seen = set(known)
     for key, found in named:
         if key in seen:
@@ -102,10 +104,10 @@ def unique(known: Iterable[str], named: Iterator[tuple[str, Value]]) -> Iterator
 
 
 def value_span(raw: str, path: tuple[str | int, ...]) -> tuple[int, int]:
-    """Where the value at `path` stands in a message's JSON text; of a key named twice the last, as parsers take it.
+    """The range of the value at `path` in a message's JSON text. For a duplicate key the last one counts, as in parsers.
 
     Raises:
-        FoldRejected: "unparsable" when there is no such path.
+        FoldRejected: "unparsable" if there is no such path.
     """
     start, end = 0, len(raw)
     for step in path:

@@ -22,7 +22,7 @@ _USERS: Final = frozenset({"user", "tool"})
 
 
 class _HistoryElement(NamedTuple):
-    """An element of the array of messages: its messages, by their indices, whose they are, and where it ends."""
+    """An element of the array of messages: the indices of its messages, their role, and its end."""
 
     start: int
     stop: int
@@ -31,7 +31,7 @@ class _HistoryElement(NamedTuple):
 
 
 class _InstructionRun(NamedTuple):
-    """Instructions next to each other, what stands in front of them and behind them, and the index of the latter."""
+    """Adjacent instructions, the messages before and after them, and the index of the latter."""
 
     run: tuple[_HistoryElement, ...]
     front: _HistoryElement | None
@@ -40,8 +40,7 @@ class _InstructionRun(NamedTuple):
 
 
 def moved(conversation: Conversation, gone: Collection[int]) -> Mapping[int, _HistoryElement | None]:
-    """Instructions that can't stand where they are without the messages that are left out, and what they go behind; None where
-    they go."""
+    """Instructions that must move when messages are left out, and the element that each goes after; None if it is removed."""
     messages = conversation.messages
     if not gone or not any(messages[i].placed for i in messages.pinned):
         return {}
@@ -61,13 +60,13 @@ def moved(conversation: Conversation, gone: Collection[int]) -> Mapping[int, _Hi
 
 
 def insertions(conversation: Conversation, moves: Mapping[int, _HistoryElement | None]) -> Iterator[Edit]:
-    """Edits that write them where they go; that they are no longer where they were is another edit's."""
+    """Edits that write the instructions in their new places; they are removed from the old ones separately."""
     messages = conversation.messages
     yield from (Edit(target.end, target.end, f",{messages[i].raw}") for i, target in moves.items() if target is not None)
 
 
 def order(conversation: Conversation, gone: Collection[int]) -> Sequence[int]:
-    """Indices of the messages that are not left out, in the order in which they are written."""
+    """Indices of the remaining messages in the order in which they are written."""
     moves = moved(conversation, gone)
     kept = [i for i in range(len(conversation.messages)) if i not in gone]
     if not moves:

@@ -14,17 +14,17 @@ from turnfold.compression.wire.conversation import Conversation
 from turnfold.compression.wire.messages import MESSAGES
 from turnfold.compression.wire.responses import RESPONSES
 
-#: Where a block says that it is a tool's; inside of a text its quotes would be escaped.
+#: The type of a tool's block; within a text, the quotes would be escaped.
 _TOOL_BLOCK: Final = re.compile(r'"type"\s*:\s*"tool_(?:use|result)"')
-#: Top-level keys that one format has and the other with the same array of messages has not.
+#: Top-level keys that only one of two formats with the same array of messages has.
 _ANTHROPIC: Final = frozenset({"system", "anthropic_version", "anthropic_beta", "stop_sequences", "thinking"})
 
 
 def read_any(body: bytes, memo: Memo) -> Conversation:
-    """Read a body in whichever format it is.
+    """Read a body of any known format.
 
     Raises:
-        FoldRejected: "unparsable" when it is in none.
+        FoldRejected: "unparsable" if it has none of them.
     """
     if b'"messages"' not in body and b'"input"' in body:
         return RESPONSES.read(body, memo)
