@@ -16,32 +16,33 @@ from turnfold.proxy.store.base import Item, Key, Store
 from turnfold.proxy.store.records import VERSION, decode_record, encode_record
 
 KIND: Final = "abandoned"
-#: Seconds for which one is kept: longer than any provider's cache goes unused, short enough to try again on a calmer machine.
+#: Seconds for which a record is kept: longer than any provider's cache lasts unused, short enough to try again on a less busy
+#: machine.
 TTL: Final = 3600.0
 
 
 @dataclass(frozen=True, slots=True)
 class AbandonedFold:
-    """A fold that was given up.
+    """A fold that was abandoned.
 
     Attributes:
-        raw: whether the requests before it had not been sent folded either, so that a cache holds the conversation as it came.
-        events: fold events that the conversation has seen by then; None: nobody knows yet.
+        raw: whether earlier requests were not sent folded either, so that a cache holds the unfolded conversation.
+        events: the conversation's fold events by then; None: not known yet.
     """
 
     raw: bool
     events: int | None = None
 
     def to_bytes(self) -> bytes:
-        """For the store."""
+        """The record's bytes for the store."""
         return encode_record({VERSION: 1, "raw": self.raw, "events": self.events})
 
     @classmethod
     def from_json(cls, value: Any) -> AbandonedFold:
-        """From the JSON value.
+        """The record from its JSON value.
 
         Raises:
-            ValueError, LookupError, TypeError: it is none.
+            ValueError, LookupError, TypeError: the value is invalid.
         """
         return cls(value["raw"], value["events"])
 
@@ -55,7 +56,7 @@ def _read(value: bytes | None) -> AbandonedFold | None:
 
 
 async def read_abandoned(store: Store, place: Place) -> AbandonedFold | None:
-    """What is kept of a conversation.
+    """The record of a conversation, or None.
 
     Raises:
         StoreError: the store does not answer.
@@ -64,7 +65,7 @@ async def read_abandoned(store: Store, place: Place) -> AbandonedFold | None:
 
 
 async def keep_abandoned(store: Store, place: Place, fold: AbandonedFold) -> AbandonedFold:
-    """Keep one, unless one is kept that says at least as much; what is kept then.
+    """Store a record, unless the store has one that says at least as much. Returns the stored one.
 
     Raises:
         StoreError: the store does not answer.

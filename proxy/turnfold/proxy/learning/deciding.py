@@ -27,7 +27,7 @@ from turnfold.proxy.learning.warming import WarmthMemory
 from turnfold.proxy.learning.window_records import Spot
 from turnfold.proxy.store.base import Store, StoreError
 
-_CONVERSATIONS: Final = 20_000  # in memory: about 40 MB at most
+_CONVERSATIONS: Final = 20_000  # in memory, which takes 40 MB at most
 _EACH: Final = 256  # conversations that begin alike share a name: keep only their latest decisions
 
 _TRIES: Final = 4  # attempts: a fold whose decisions lose to another replica's is made again with those
@@ -41,7 +41,7 @@ class _Deciding(Protocol):
 
 
 class _Heard(NamedTuple):
-    """When this process last knew all decisions of a conversation, and for how many messages."""
+    """When this process last knew all decisions of a conversation, and the number of messages then."""
 
     at: float
     length: int
@@ -53,11 +53,11 @@ _log = logging.getLogger(__name__)
 
 
 class Place(NamedTuple):
-    """A conversation, as whose, and with whom.
+    """A conversation, its tenant, and its upstream and model.
 
     Attributes:
-        name: the engine's, the same for conversations that begin alike.
-        label: the client's, else the engine's.
+        name: the engine's name for it, the same for conversations with the same beginning.
+        label: the client's name for it, else the engine's.
     """
 
     spot: Spot
@@ -71,15 +71,15 @@ def _none_written(place: Place) -> tuple[WrittenSummary, ...]:
 
 
 class Decisions:
-    """Decisions, the least recently used conversations out first.
+    """Decisions by conversation; the least recently used are evicted first.
 
     Args:
-        ttl: seconds for which the store keeps one.
-        warmth: what is believed.
-        summaries: those that were written so far.
-        learns: whether what is believed of the cache is learned; else it is as set.
-        pauses: how long conversations have rested.
-        steady: as of :func:`steady`.
+        ttl: seconds for which the store keeps a decision.
+        warmth: the beliefs about caches.
+        summaries: the summaries written so far.
+        learns: whether the belief about the cache is learned; otherwise it is configured.
+        pauses: the time since each conversation's previous request.
+        steady: a clock like :func:`steady`.
     """
 
     def __init__(
@@ -102,16 +102,16 @@ class Decisions:
         self._ttl = ttl
         self._store_missed = False
         self._kept: OrderedDict[Place, dict[tuple[int, str], Precedent]] = OrderedDict()
-        self._heard: dict[Place, dict[str, _Heard]] = {}  # of what is kept, by the newest precedent's digest
+        self._heard: dict[Place, dict[str, _Heard]] = {}  # of stored decisions, by the newest precedent's digest
         self._alone: dict[Place, dict[tuple[int, str], Precedent]] = {}
-        self._models: dict[Place, Place] = {}  # a conversation under no model: under the one that last decided of it
+        self._models: dict[Place, Place] = {}  # a conversation without its model -> the same with the model that last decided
 
     def options(self, options: FoldOptions, place: Place, pause: float = 0.0, *, alone: bool = False) -> FoldOptions:
-        """Options with what this process knows to have been decided of conversations that begin so, and with what it believes.
+        """The options, with this process's beliefs and the decisions it knows for conversations with this beginning.
 
         Args:
-            pause: seconds since the conversation's request before.
-            alone: whether the options' own belief, that of every replica, stays.
+            pause: seconds since the conversation's previous request.
+            alone: whether to keep the options' own belief, which every replica shares.
         """
         if options.belief is None:
             return options
@@ -127,13 +127,15 @@ class Decisions:
         return tuple(self._kept.get(place, {}).values())
 
     def _borrowed(self, place: Place) -> tuple[Precedent, ...]:
-        """What the model decided that had the conversation before: a retry or a failover finds nothing in another model's cache,
-        so that what was folded may as well stay folded."""
+        """Decisions for the model that the conversation used before.
+
+        A retry or failover to another model finds an empty cache, so folded text may as well stay folded.
+        """
         before = self._models.get(_of_any_model(place), place)
         return () if before == place else self._known(before)
 
     def forget_in_memory(self) -> None:
-        """Forget all that the store has; what was decided without it is all that there is, and stays."""
+        """Forget everything that the store has. Decisions that could not be stored exist only here, and stay."""
         self._pauses.forget_in_memory()
         self._heard.clear()
         for place in [place for place in self._kept if place not in self._alone]:
@@ -141,7 +143,7 @@ class Decisions:
         self._models = {conversation: place for conversation, place in self._models.items() if place in self._kept}
 
     async def fold(self, options: FoldOptions, place: Place, work: Callable[[FoldOptions], Awaitable[T]]) -> T:
-        """What `work` makes under the options and all decisions; what it decides is kept before this returns."""
+        """The result of `work` with the options and all decisions. New decisions are stored before this returns."""
         rests = self._learns and options.belief is not None
         pause = await self._pauses.since(place.spot.tenant, place.label) if rests else 0.0
         for _ in range(_TRIES):
@@ -162,16 +164,16 @@ class Decisions:
         return made
 
     async def _keep(self, place: Place, decided: Sequence[Precedent], known: Precedence) -> bool | None:
-        """Keep what was just decided.
+        """Store new decisions.
 
         Returns:
-            Whether it holds; False: something else was kept before, and is known now; None: the store cannot be asked.
+            Whether they apply. False: other decisions were stored earlier, and are known now. None: the store is unavailable.
         """
         now, unknown = self._steady(), known.unknown
         if not (decided or unknown):
             self._hear(place, known, now)
             return True
-        # What is known is kept too where the store has lost it: a replica that comes later would decide it anew.
+        # Known decisions are stored again if the store has lost them; otherwise a replica would decide anew.
         together = (*known.known, *self._alone.get(place, {}).values(), *decided)
         asked = tuple({(one.at, one.prefix): one for one in together}.values())
         try:
@@ -203,8 +205,10 @@ class Decisions:
         return frozenset(name for name, heard in self._heard.get(place, {}).items() if heard.at > since)
 
     def _hear(self, place: Place, known: Precedence, now: float) -> None:
-        """All that was decided of a conversation is known now. An earlier request that comes again tells nothing of what was
-        decided behind it."""
+        """Note that all decisions of a conversation are known now.
+
+        A repeated earlier request reveals nothing about later decisions.
+        """
         if place in self._kept and known.newest:
             heard = self._heard.setdefault(place._replace(spot=_shared(place.spot)), {})
             before = heard.pop(known.newest, None)
@@ -234,5 +238,5 @@ def _of_any_model(place: Place) -> Place:
 
 @lru_cache(maxsize=1024)
 def _shared(spot: Spot) -> Spot:
-    """One of all that are equal: thousands of conversations have the same."""
+    """One shared object for equal spots, since thousands of conversations have the same."""
     return spot

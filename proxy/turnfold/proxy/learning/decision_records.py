@@ -23,11 +23,11 @@ KIND: Final = "decision"
 
 
 class Kept(NamedTuple):
-    """What the store has of a conversation.
+    """The store's decisions on a conversation.
 
     Attributes:
-        held: what holds now of what was decided, in the same order; () where `elsewhere` is not empty: nothing was kept then.
-        elsewhere: what was decided behind a long rest, and nobody here knew.
+        held: the decisions that apply now, in the order given; () if `elsewhere` is not empty, since nothing was stored then.
+        elsewhere: decisions made after a long pause that this process did not know.
     """
 
     held: tuple[Precedent, ...] = ()
@@ -37,10 +37,10 @@ class Kept(NamedTuple):
 async def keep_first(
     store: Store, spot: Spot, precedents: Sequence[Precedent], requests: Mapping[int, str], ttl: float, conversation: str
 ) -> Kept:
-    """Keep what was decided where nothing is kept yet, unless it was decided without knowing of a rest.
+    """Store decisions where there are none yet, unless an unknown decision was made after a pause.
 
     Args:
-        requests: other requests of the conversation, by number of messages: no message says that one came behind a rest.
+        requests: other requests of the conversation, by number of messages, since no message shows that one came after a pause.
 
     Raises:
         StoreError: the store does not answer.
@@ -62,7 +62,7 @@ async def keep_first(
 
 
 def _held(own: Precedent, value: bytes | None) -> Precedent:
-    """What is kept; our own where it was written now, or where this release cannot read it."""
+    """The stored decision, or our own if it was just written or this release cannot read the stored one."""
     decision = None if value is None else decode_record(KIND, value, _build)
     return own if decision is None else Precedent(own.at, own.prefix, decision)
 

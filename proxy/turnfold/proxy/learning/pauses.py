@@ -17,8 +17,8 @@ from typing import Final, NamedTuple
 from turnfold.proxy.store.base import StoreError
 
 _KEPT: Final = 20_000
-_AT_ONCE: Final = 1.0  # second: the cache does not have a request yet that came so shortly before
-#: Seconds: the shortest rest that matters, less what a record takes to be written.
+_AT_ONCE: Final = 1.0  # second: after such a short time, the cache does not have the previous request yet
+#: Seconds: the shortest pause that matters, minus the time for writing a record.
 LONG: Final = 240.0
 
 # The first also counts while a machine sleeps, as the second does on macOS; Windows has neither.
@@ -36,19 +36,19 @@ async def _none_recorded(tenant: str, conversation: str) -> float | None:
 
 
 class _Newest(NamedTuple):
-    """When a conversation's newest request came, and how long it had rested then."""
+    """When a conversation's newest request came, and the pause before it."""
 
     at: float
     rest: float | None
 
 
 class Pauses:
-    """Seconds since the request before of a conversation, wherever that was served.
+    """Seconds since the previous request of a conversation, on whichever replica it was served.
 
     Args:
-        recorded: Unix time of the newest request that was recorded of a tenant's conversation; None: of none.
+        recorded: returns the Unix time of the newest recorded request of a tenant's conversation, or None.
         clock: Unix time.
-        steady: as of :func:`steady`.
+        steady: a clock like :func:`steady`.
     """
 
     def __init__(
@@ -63,12 +63,14 @@ class Pauses:
         self._newest: OrderedDict[tuple[str, str], _Newest] = OrderedDict()
 
     def forget_in_memory(self) -> None:
-        """Forget everything; it is read again from the records."""
+        """Forget everything; it will be read again from the records."""
         self._newest.clear()
 
     async def since(self, tenant: str, conversation: str) -> float | None:
-        """How long the conversation has rested before the request that comes now; 0 where nobody can say, None where this process
-        has not served it before. Requests that come at once have rested alike."""
+        """The pause before the current request, in seconds; 0 if unknown.
+
+        None if this process has not served the conversation before. Simultaneous requests have the same pause.
+        """
         now, name = self._steady(), (tenant, conversation)
         known = self._newest.get(name)
         if known is not None and now - known.at < _AT_ONCE:
@@ -84,7 +86,7 @@ class Pauses:
         return rest
 
     async def recorded(self, tenant: str, conversation: str) -> float | None:
-        """The same as was recorded; None: of nothing."""
+        """The pause according to the records; None if there are none."""
         try:
             at = await self._recorded(tenant, conversation)
         except StoreError:

@@ -18,7 +18,7 @@ from turnfold.config.settings import StoreSettings
 from turnfold.proxy.store import Item, Key, Store
 from turnfold.proxy.store.records import MODELS, TAGS, VERSION, UnreadableRecord, decode_record, encode_record
 
-#: The name under which names without a place are summed.
+#: The name under which names without a place are counted.
 OTHER: Final = "(other)"
 
 _DAY: Final = 86_400
@@ -26,7 +26,7 @@ _UNUSED: Final = 30  # days
 
 
 def _seen(value: Any) -> dict[str, int]:
-    """Name -> day on which it was last seen."""
+    """Names with the day on which each was last seen."""
     seen: dict[str, int] = value["seen"]
     if not all(type(day) is int for day in seen.values()):
         raise UnreadableRecord("a day is no number")
@@ -34,11 +34,11 @@ def _seen(value: Any) -> dict[str, int]:
 
 
 class NamePlaces:
-    """The places of one batch of receipts in one kind of list.
+    """The names that have a place in one kind of list, for one batch of receipts.
 
     Args:
         kind: `TAGS` or `MODELS`.
-        most: names with a place, for each tenant.
+        most: maximum number of names with a place, for each tenant.
         held: tenant -> its names with the day on which each was last seen, in days since 1970.
     """
 
@@ -50,7 +50,7 @@ class NamePlaces:
 
     @classmethod
     async def read(cls, store: Store, kind: str, tenants: Iterable[str], most: int) -> NamePlaces:
-        """The places of these tenants as the store has them.
+        """The tenants' places, from the store.
 
         Raises:
             StoreError: the store does not answer.
@@ -63,14 +63,14 @@ class NamePlaces:
         return cls(kind, most, {tenant: seen for tenant, seen in found if seen is not None})
 
     def placed(self, tenant: str, names: Iterable[str], at: float, *, served: bool = True) -> tuple[str, ...]:
-        """Names of a request at a Unix time, each as itself where it has a place; `OTHER` once for all that have none.
+        """A request's names, each as itself if it has a place; `OTHER` once for all that have none.
 
         Args:
-            tenant: whose request it is.
-            names: its tags, or its model.
-            at: when it came.
-            served: whether an upstream served it. Names of requests that none did get only half of the places, so that
-                invented ones never take all.
+            tenant: the request's tenant.
+            names: the request's tags, or its model.
+            at: Unix time of the request.
+            served: whether an upstream served it. Names of other requests get at most half of the places, so that invented ones
+                never take all.
         """
         most = self._most if served else (self._most + 1) // 2
         return tuple(dict.fromkeys(self._place(tenant, name, int(at) // _DAY, most) for name in names))
@@ -87,7 +87,7 @@ class NamePlaces:
         return name
 
     def items(self, ttl: float) -> list[Item]:
-        """The lists that changed, to be stored."""
+        """The changed lists, as items for the store."""
         return [
             Item(Key(tenant, self._kind, ""), encode_record({VERSION: 1, "seen": self._seen[tenant]}), ttl)
             for tenant in sorted(self._changed)
@@ -103,7 +103,7 @@ class SummedNames:
 
     @classmethod
     async def read(cls, store: Store, tenants: Iterable[str], tagging: Iterable[str], settings: StoreSettings) -> SummedNames:
-        """As the store has them.
+        """The places from the store.
 
         Args:
             tagging: tenants that sent tags.
@@ -117,9 +117,9 @@ class SummedNames:
         )
 
     def placed_model(self, tenant: str, model: str, at: float, *, served: bool) -> str:
-        """A model as its requests are summed; the rest as for `NamePlaces.placed`."""
+        """A model's name for counting; see `NamePlaces.placed`."""
         return self.models.placed(tenant, [model], at, served=served)[0]
 
     def items(self, ttl: float) -> list[Item]:
-        """The lists that changed, to be stored."""
+        """The changed lists, as items for the store."""
         return [*self.tags.items(ttl), *self.models.items(ttl)]

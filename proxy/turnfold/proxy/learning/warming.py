@@ -29,7 +29,7 @@ _PAUSE: Final = 10.0  # seconds between two exchanges with the store
 
 @dataclass(slots=True)
 class _WarmthEntry:
-    """What all had seen when the store was last asked, what this process has seen since, and whether anybody wants to know."""
+    """The counts of all processes at the last exchange, this process's counts since, and whether anybody needs them."""
 
     shared: WarmthCounts = WarmthCounts()  # noqa: RUF009 - frozen
     own: WarmthCounts = WarmthCounts()  # noqa: RUF009 - frozen
@@ -41,7 +41,7 @@ class _WarmthEntry:
 
 
 class WarmthMemory:
-    """Beliefs, least recently used out first. A thread may observe; the event loop decides and runs."""
+    """Beliefs; the least recently used are evicted first. Threads may observe; the event loop decides and runs."""
 
     def __init__(self, store: Store | None = None) -> None:
         self._store = store
@@ -56,7 +56,7 @@ class WarmthMemory:
         """The decision that is due for a conversation now, if any.
 
         Args:
-            pause: seconds since its request before.
+            pause: seconds since its previous request.
         """
         with self._lock:
             if spot not in self._entries:
@@ -69,7 +69,7 @@ class WarmthMemory:
             return FoldDecision(belief(seen, usual.warmth), braked, caches=caches, cold=is_cold_after(seen, pause))
 
     def observe(self, spot: Spot, elapsed: float, *, loop: bool, warm: bool) -> None:
-        """A request that showed whether the cache was warm, so many seconds after the one before."""
+        """Count a request that showed whether the cache was warm, `elapsed` seconds after the previous one."""
         with self._lock:
             entry = self._entry(spot)
             entry.own = observe(entry.own, elapsed, loop=loop, warm=warm)
@@ -77,7 +77,7 @@ class WarmthMemory:
                 _mark(self._caching, (spot.tenant, spot.upstream))
 
     def set_brake(self, tenant: str, conversation: str, *, on: bool) -> None:
-        """Whether a conversation's folds have not paid by the time they should have."""
+        """Set whether a conversation's folds have not paid off when they should have."""
         with self._lock:
             if on:
                 _mark(self._braked, (tenant, conversation))
@@ -85,7 +85,7 @@ class WarmthMemory:
                 self._braked.pop((tenant, conversation), None)
 
     def forget_in_memory(self, is_gone: Callable[[str, str | None], bool]) -> None:
-        """Forget what was deleted, of a tenant (None) or of its conversation; what this process has seen of it is not written."""
+        """Forget what was deleted, for a tenant or one of its conversations, including unwritten counts of this process."""
         with self._lock:
             self._forgotten += 1
             for spot in [spot for spot in self._entries if is_gone(spot.tenant, None)]:
@@ -95,7 +95,7 @@ class WarmthMemory:
                 del self._braked[place]
 
     async def run(self) -> None:
-        """Tell the store what was seen here, and hear what others have seen, until cancelled."""
+        """Exchange counts with the store until cancelled."""
         while True:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(_PAUSE):
@@ -114,14 +114,14 @@ class WarmthMemory:
 
     async def _sync(self, store: Store, spot: Spot, entry: _WarmthEntry) -> None:
         with self._lock:
-            if self._entries.get(spot) is not entry:  # it was forgotten in the meantime
+            if self._entries.get(spot) is not entry:  # forgotten in the meantime
                 return
             forgotten = self._forgotten
             before, seen = entry.shared, entry.own
             entry.shared, entry.own = merge(before, seen), WarmthCounts()  # later changes go into the next exchange
         try:
             entry.shared = await (add_counts(store, spot, seen) if seen.seen else read_counts(store, spot))
-            if forgotten != self._forgotten and self._entries.get(spot) is not entry:  # deleted while it was written
+            if forgotten != self._forgotten and self._entries.get(spot) is not entry:  # deleted while it was being written
                 await discard_counts(store, spot)
         except StoreError:
             with self._lock:

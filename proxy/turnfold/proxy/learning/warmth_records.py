@@ -21,22 +21,22 @@ _TRIES: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class WarmthRecord:
-    """What was seen of an upstream's and model's cache; the names as in `Spot`, at most 200 characters."""
+    """The observations of an upstream's and model's cache; names as in `Spot`, at most 200 characters."""
 
     upstream: str
     model: str
     counts: WarmthCounts
 
     def to_bytes(self) -> bytes:
-        """For the store."""
+        """The record's bytes for the store."""
         return encode_record({VERSION: 1, "upstream": self.upstream, "model": self.model, **self.counts.to_json()})
 
     @classmethod
     def from_json(cls, value: Any) -> WarmthRecord:
-        """From the JSON value.
+        """The record from its JSON value.
 
         Raises:
-            ValueError, LookupError, TypeError: it is none.
+            ValueError, LookupError, TypeError: the value is invalid.
         """
         return cls(str(value["upstream"]), str(value["model"]), WarmthCounts.from_json(value))
 
@@ -46,7 +46,7 @@ def _key(spot: Spot) -> Key:
 
 
 async def read_counts(store: Store, spot: Spot) -> WarmthCounts:
-    """What all processes have seen.
+    """The counts of all processes.
 
     Raises:
         StoreError: the store does not answer.
@@ -60,7 +60,7 @@ def _counts(value: bytes | None) -> WarmthCounts:
 
 
 async def add_counts(store: Store, spot: Spot, seen: WarmthCounts) -> WarmthCounts:
-    """Add what one process has seen; what all have seen then.
+    """Add one process's counts. Returns those of all.
 
     Raises:
         StoreError: the store does not answer.
@@ -76,7 +76,7 @@ async def add_counts(store: Store, spot: Spot, seen: WarmthCounts) -> WarmthCoun
 
 
 async def discard_counts(store: Store, spot: Spot) -> None:
-    """Take back what was added.
+    """Delete the counts of a spot.
 
     Raises:
         StoreError: the store does not answer.

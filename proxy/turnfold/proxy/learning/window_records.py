@@ -21,21 +21,21 @@ from turnfold.compression.calibration import Learned
 from turnfold.proxy.store.base import Item, Key, Scope, Store, key_pages
 from turnfold.proxy.store.records import VERSION, decode_record, encode_record
 
-#: Seconds for which a record is kept; models are replaced under their name about as often.
+#: Seconds for which a record is kept; models are replaced under the same name about that often.
 TTL: Final = 7 * 86_400
 
 _KIND: Final = "window"
 _FORGOTTEN: Final = "window-forgotten"
-_TENANTS: Final = "window-tenant"  # of the installation: which tenants have records
-_MARK_TTL: Final = TTL + 3600.0  # longer than any record that was written before every process knows of the mark
-_LONGEST: Final = 200  # characters of a name in a record; clients choose the model's
+_TENANTS: Final = "window-tenant"  # belongs to the installation: the tenants that have records
+_MARK_TTL: Final = TTL + 3600.0  # longer than any record written before every process knows of the mark
+_LONGEST: Final = 200  # characters of a name in a record; clients choose the model's name
 
-#: The marks of a record: its tenant's, and its own; "" for one that was never set.
+#: The marks of a record: its tenant's and its own; "" for one that was never set.
 Marks = tuple[str, str]
 
 
 class Spot(NamedTuple):
-    """Whose view of what: the credential's tenant, the upstream's origin, the model's name."""
+    """The subject of a record: the credential's tenant, the upstream's origin, and the model's name."""
 
     tenant: str
     upstream: str
@@ -47,10 +47,10 @@ class Spot(NamedTuple):
         return self.key_of(_KIND)
 
     def key_of(self, kind: str, *parts: str | int) -> Key:
-        """The key of one of its records: of bounded size, and no part can be mistaken for another.
+        """The key of one of its records: of bounded size, and collision-free.
 
         Args:
-            parts: what tells its records of a kind apart.
+            parts: what distinguishes its records of one kind.
         """
         named = json.dumps([self.upstream, self.model, *parts]).encode()
         return Key(self.tenant, kind, blake2b(named, digest_size=16).hexdigest())
@@ -58,13 +58,13 @@ class Spot(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class WindowRecord:
-    """What is known of an upstream and model.
+    """What was learned about an upstream and model.
 
     Attributes:
-        until: Unix time until which it is kept.
-        retry_at: Unix time from which what it says of the window is tested again.
-        tries: how often that was put off.
-        marks: under which it was learned.
+        until: Unix time at which it expires.
+        retry_at: Unix time from which the learned window is tested again.
+        tries: how often the test was postponed.
+        marks: the marks in force when it was learned.
         upstream, model: as in `Spot`, at most 200 characters each; "" in records of the first release, which named none.
     """
 
@@ -78,11 +78,11 @@ class WindowRecord:
 
     @property
     def learned_at(self) -> float:
-        """Unix time when what it says of the window was last told."""
+        """Unix time when the window was last confirmed."""
         return self.until - TTL
 
     def at(self, now: float) -> Learned:
-        """What is known, as it is to be acted on at a Unix time."""
+        """What was learned, as it applies at a Unix time."""
         trusted = not self.tries or now < self.retry_at
         return self.known if trusted else replace(self.known, trusted=False)
 
@@ -92,7 +92,7 @@ class WindowRecord:
 
 
 async def read_record(store: Store, spot: Spot) -> tuple[WindowRecord | None, Marks]:
-    """What is kept of an upstream and model, None where nothing counts; and the marks of today.
+    """The valid record of an upstream and model, or None; and the current marks.
 
     Raises:
         StoreError: the store does not answer.
@@ -104,7 +104,7 @@ async def read_record(store: Store, spot: Spot) -> tuple[WindowRecord | None, Ma
 
 
 async def write_record(store: Store, spot: Spot, record: WindowRecord, ttl: float) -> None:
-    """Keep a record for so many seconds.
+    """Store a record for `ttl` seconds.
 
     Raises:
         StoreError: the store does not answer.
@@ -123,7 +123,7 @@ async def tenants(store: Store) -> list[str]:
 
 
 async def list_records(store: Store, tenant: str, now: float) -> list[tuple[Key, WindowRecord]]:
-    """A tenant's records that count at a Unix time, by upstream and model.
+    """A tenant's valid records at a Unix time, by upstream and model.
 
     Raises:
         StoreError: the store does not answer.
@@ -139,7 +139,7 @@ async def list_records(store: Store, tenant: str, now: float) -> list[tuple[Key,
 
 
 async def forget_records(store: Store, tenant: str, keys: Sequence[Key] | None) -> None:
-    """Forget some of a tenant's records, known or not; None: all of them.
+    """Forget some of a tenant's records, whether they exist or not; None: all of them.
 
     Raises:
         StoreError: the store does not answer.
@@ -154,10 +154,9 @@ async def forget_records(store: Store, tenant: str, keys: Sequence[Key] | None) 
 
 
 async def forget_tenant(store: Store, tenant: str) -> None:
-    """Forget all records of a tenant, and that it had any. Its mark stays: a random name, for as long as a record could.
+    """Forget all records of a tenant, and that it had any.
 
-    Raises:
-        StoreError: the store does not answer.
+    Its mark, a random name, stays for as long as a record could.
     """
     await forget_records(store, tenant, None)
     await store.discard([Key("", _TENANTS, tenant)])
@@ -176,7 +175,7 @@ def _marks(everybody: bytes | None, own: bytes | None) -> Marks:
 
 
 def storable_name(name: str) -> str:
-    """A name as a record holds it: bounded, and without the lone surrogates that a client's JSON may bring."""
+    """A name as stored in a record: of bounded length, without the lone surrogates that a client's JSON may contain."""
     return name[:_LONGEST].encode("utf-8", "replace").decode("utf-8")
 
 
@@ -206,8 +205,10 @@ def _to_bytes(record: WindowRecord, spot: Spot) -> bytes:
 
 
 def _build(data: Any) -> WindowRecord:
-    """From the JSON value. The first release had pairs and records without names, one claim for each limit, and beliefs without
-    an age."""
+    """The record from its JSON value.
+
+    The first release had pairs, records without names, one claim for each limit, and beliefs without an age.
+    """
     pairs = ((one["ours"], one["reported"]) if isinstance(one, dict) else one for one in data["quiet"])
     limit = None if data["limit"] is None else int(data["limit"])
     known = Learned(

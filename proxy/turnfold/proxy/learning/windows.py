@@ -32,7 +32,7 @@ from turnfold.proxy.learning.window_records import (
 from turnfold.proxy.store.base import Key, Store, StoreError
 from turnfold.proxy.store.fair import FairMemory
 
-#: Seconds within which a process learns that another one was told to forget.
+#: Seconds within which a process learns that another one was told to forget something.
 FORGOTTEN_WITHIN: Final = 30.0
 
 _KEPT: Final = 10_000  # keys in memory: a few MB; tenants share them fairly
@@ -42,7 +42,7 @@ _RETRIES: Final = (300.0, 1800.0, 7200.0, 28_800.0, 86_400.0)  # seconds until a
 
 @dataclass(slots=True)
 class _LearnedEntry:
-    """A record in memory, when the store was asked for it, and how many changes the store has not seen."""
+    """A record in memory, when the store was last asked for it, and the number of changes not yet stored."""
 
     record: WindowRecord
     checked_at: float
@@ -50,13 +50,13 @@ class _LearnedEntry:
 
 
 class Windows:
-    """Learned windows and ratios, those of the tenants with the most, least recently used, out first.
+    """Learned windows and ratios. The least recently used of the tenants with the most are evicted first.
 
     Args:
-        store: where they are kept beyond this process; None: nowhere.
-        ttl: seconds after which what was learned is forgotten.
+        store: where they are kept beyond this process; None: only in memory.
+        ttl: seconds after which anything learned is forgotten.
         clock: Unix time.
-        patient: the same store for those who can wait: listing and forgetting; None: `store`.
+        patient: the same store for listing and forgetting, which can wait; None: `store`.
     """
 
     def __init__(
@@ -70,9 +70,9 @@ class Windows:
         self._longest: FairMemory[tuple[Spot, str], tuple[int, int]] = FairMemory(_KEPT)  # of each conversation
 
     async def learned(self, spot: Spot) -> Learned:
-        """What is known of an upstream and model; asks the store the first time, and now and then whether it was forgotten.
+        """What is known of an upstream and model.
 
-        A learned window is a belief with an age: it is tested again after minutes, and after longer each time it was right.
+        Asks the store the first time, and then occasionally whether it was forgotten.
         """
         return (await self._entry(spot)).record.at(self._clock())
 
@@ -88,11 +88,11 @@ class Windows:
         return entry
 
     def _is_due(self, entry: _LearnedEntry, now: float) -> bool:
-        """Whether the store is to be asked for it again."""
+        """Whether to ask the store for it again."""
         return entry.record.until <= now or (self._store is not None and entry.checked_at + FORGOTTEN_WITHIN <= now)
 
     async def _load(self, spot: Spot, known: _LearnedEntry | None) -> _LearnedEntry:
-        """What memory holds, unless it was forgotten; else what the store holds; else nothing."""
+        """The record in memory, unless it was forgotten; else the one in the store; else an empty one."""
         kept, marks = await self._fetch(spot)
         now = self._clock()
         if known is not None and (marks is None or not known.record.is_forgotten(marks)):
@@ -110,17 +110,17 @@ class Windows:
             return None, None
 
     def longest_report(self, spot: Spot, conversation: str | None) -> tuple[int, int]:
-        """Our count and the upstream's of the longest prompt of a conversation that it reported; zeros where none is known."""
+        """Our count and the upstream's for the longest reported prompt of a conversation; zeros if unknown."""
         return (0, 0) if conversation is None else self._longest.get(spot.tenant, (spot, conversation)) or (0, 0)
 
     def note_report(self, spot: Spot, conversation: str | None, ours: int, reported: int) -> None:
-        """An upstream reported a prompt of `ours` tokens of a conversation."""
+        """Note that an upstream reported a prompt of `ours` tokens for a conversation."""
         if conversation is not None:
             before = self.longest_report(spot, conversation)
             self._longest.put(spot.tenant, (spot, conversation), longest(before, ours, reported))
 
     def learn_at_once(self, spot: Spot, ours: int, reported: int, own: tuple[int, int] = (0, 0)) -> bool:
-        """`learn_from_usage`, where that neither reads nor writes the store; False: it would, and nothing is learned yet."""
+        """Call `learn_from_usage` if that needs no store access. Returns whether it did; if not, nothing was learned."""
         entry, now = self._entries.get(spot.tenant, spot), self._clock()
         if entry is None or self._is_due(entry, now):
             return False
@@ -131,7 +131,7 @@ class Windows:
         return True
 
     async def learn_from_usage(self, spot: Spot, ours: int, reported: int, own: tuple[int, int] = (0, 0)) -> Learned:
-        """Learn from the usage that an upstream reported for a request of `ours` tokens; `own` is the `longest_report` before."""
+        """Learn from the usage reported for a request of `ours` tokens; `own` is the earlier `longest_report`."""
         entry = await self._entry(spot)
         return await self._learn(spot, entry, learn_from_usage(entry.record.known, ours, reported, own))
 
@@ -141,12 +141,12 @@ class Windows:
         return await self._learn(spot, entry, learn_from_refusal(entry.record.known, limit, theirs))
 
     async def learn_binding(self, spot: Spot) -> Learned:
-        """Learn from a request that was refused because of what stood in front of its thinking."""
+        """Learn from a request that was refused because the messages before its thinking had changed."""
         entry = await self._entry(spot)
         return await self._learn(spot, entry, replace(entry.record.known, binds_thinking=True))
 
     async def records(self, tenant: str) -> list[tuple[Key, WindowRecord]]:
-        """What a tenant's requests have taught, by upstream and model: in the store, where what this process knows is written
+        """What was learned from a tenant's requests, by upstream and model, from the store. This process's own records are stored
         first.
 
         Raises:
@@ -164,7 +164,7 @@ class Windows:
         return [(spot, entry) for spot, entry in found if entry is not None]
 
     def forget_in_memory(self, is_of: Callable[[str], bool]) -> None:
-        """Everything that was kept of these tenants was deleted."""
+        """Forget everything about these tenants, after it was deleted."""
         for tenant in self._entries.tenants():
             if is_of(tenant):
                 self._entries.drop_tenant(tenant)
@@ -173,13 +173,10 @@ class Windows:
                 self._longest.drop_tenant(tenant)
 
     async def forget_matching(self, tenant: str, upstream: str | None = None, model: str | None = None) -> int:
-        """Forget what a tenant's requests have taught, of one upstream, one model or all (None): here at once, in other processes
-        within `FORGOTTEN_WITHIN` seconds. Returns how many records went.
+        """Forget what was learned from a tenant's requests, for one upstream, one model or all (None). Returns the number of
+        records.
 
-        Records of the first release name neither: they go where both are given, or none.
-
-        Raises:
-            StoreError: some may be forgotten here, but the store does not answer.
+        Takes effect here at once, and in other processes within `FORGOTTEN_WITHIN` seconds.
         """
         everything = upstream is None and model is None
         exact = Spot(tenant, upstream, model).key if upstream is not None and model is not None else None
@@ -201,7 +198,7 @@ class Windows:
         return after
 
     async def _write(self, store: Store, spot: Spot, entry: _LearnedEntry) -> None:
-        """Write what is known now; what could not be written is owed, and goes with the next report."""
+        """Store the current record; if that fails, it is stored with the next report."""
         entry.unwritten = 0
         try:
             await write_record(store, spot, entry.record, entry.record.until - self._clock())
@@ -210,7 +207,7 @@ class Windows:
             raise
 
     def _is_worth_writing(self, entry: _LearnedEntry, after: Learned) -> bool:
-        """Whether what is known after a report goes to the store now, and not with a later one."""
+        """Whether to store the record after this report rather than with a later one."""
         before = entry.record.known
         if entry.unwritten >= _REPORTS_PER_WRITE:
             return True
@@ -230,7 +227,7 @@ class Windows:
             entry.record = self._put_off(entry.record)
 
     def _put_off(self, record: WindowRecord) -> WindowRecord:
-        """The record with a new age: what it says of the window is tested again later than the last time."""
+        """The record with a new age, so that its window is tested again later than the last time."""
         now, known = self._clock(), record.known
         until = now + self._ttl
         if known.claimed is None and known.fails is None and not known.quiet:
@@ -243,12 +240,12 @@ class Windows:
 
 
 def _telling(known: Learned) -> tuple[object, ...]:
-    """What of it is worth a write at once."""
+    """The part of a record whose changes are stored immediately."""
     return known.limit, known.over, known.fails, known.quiet, known.binds_thinking
 
 
 def _matches(record: WindowRecord, upstream: str | None, model: str | None) -> bool:
-    """Whether a record that names its upstream and model is of these; None is any."""
+    """Whether a record matches an upstream and a model; None matches any."""
     named = bool(record.upstream)
     return named and all(
         wanted is None or storable_name(wanted) == own for wanted, own in ((upstream, record.upstream), (model, record.model))

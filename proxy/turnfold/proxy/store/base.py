@@ -23,16 +23,16 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, Protocol, runtime_checkable
 
-_MARK_TTL: Final = 60.0  # seconds for which a batch of items alone is remembered as applied
+_MARK_TTL: Final = 60.0  # seconds for which a batch of only items is remembered as applied
 _PAGE: Final = 500  # keys
 
 
 class StoreError(Exception):
-    """Base of all exceptions of a store; a store raises nothing else."""
+    """Base class of all exceptions of a store. A store raises no others."""
 
 
 class StoreUnavailable(StoreError):
-    """The store cannot be reached now."""
+    """The store cannot be reached at the moment."""
 
 
 class StoreTimedOut(StoreUnavailable):
@@ -40,15 +40,15 @@ class StoreTimedOut(StoreUnavailable):
 
 
 class StoreAway(StoreUnavailable):
-    """The store cannot be reached now; the text is for operators and names its address."""
+    """The store cannot be reached at the moment; the text is for operators and includes its address."""
 
 
 class StoreFailed(StoreError):
-    """The store answered that it could not do it."""
+    """The store reported that it could not perform the operation."""
 
 
 class StoreRefused(StoreFailed):
-    """The store works, but cannot do this with these values."""
+    """The store works, but refuses these values."""
 
 
 class StoreForbidden(StoreFailed):
@@ -56,7 +56,7 @@ class StoreForbidden(StoreFailed):
 
 
 class StoreOff(StoreFailed):
-    """Nothing is kept, by setting (``none://``)."""
+    """Storing is disabled by setting (``none://``)."""
 
 
 class Key(NamedTuple):
@@ -106,7 +106,7 @@ class Batch:
         lines: log name -> lines to append, in order.
         additions: table name -> field -> number to add.
         ttl: seconds to live for the tables touched.
-        lines_ttl: seconds to live for the logs touched; None: as long as the tables.
+        lines_ttl: seconds to live for the logs touched; None: the same as the tables.
         items: stored before the rest (storing one again does no harm).
     """
 
@@ -119,7 +119,7 @@ class Batch:
 
     @classmethod
     def of_items(cls, items: Sequence[Item]) -> Batch:
-        """Items alone: unlike `Store.put`, a batch may be large, and has the time of background work."""
+        """A batch of only items. Unlike `Store.put`, it may be large, and has the time of background work."""
         return cls(uuid.uuid4().hex, {}, {}, _MARK_TTL, items)
 
     def life_of_lines(self) -> float:
@@ -131,7 +131,7 @@ class Store(Protocol):
     """Items, logs and counts. Every method may raise StoreError, and nothing else."""
 
     async def get(self, keys: Sequence[Key]) -> list[bytes | None]:
-        """The values in the order of the keys; None where there is none (any more)."""
+        """The values in the order of the keys; None for missing or expired ones."""
         ...
 
     async def put(self, items: Sequence[Item]) -> None:
@@ -139,7 +139,7 @@ class Store(Protocol):
         ...
 
     async def swap(self, expected: bytes | None, item: Item) -> bool:
-        """Store the item if its key holds the expected value now (None: nothing). Returns whether it did."""
+        """Store the item if its key has the expected value (None: no value). Returns whether it did."""
         ...
 
     async def keys(self, scope: Scope, offset: int = 0, limit: int = 1000) -> list[Key]:
@@ -155,23 +155,23 @@ class Store(Protocol):
         ...
 
     async def record(self, batch: Batch) -> None:
-        """Apply a batch, once."""
+        """Apply a batch. A batch that was applied before is ignored."""
         ...
 
     async def log(self, name: str, position: int = 0, limit: int = 1000) -> tuple[list[bytes], int | None]:
-        """A page of a log in order, from a position on, and the position of the next page (None: that was the last)."""
+        """A page of a log in order, starting at a position, and the position of the next page (None after the last)."""
         ...
 
     async def newest(self, name: str, skip: int = 0, limit: int = 100) -> list[bytes]:
-        """The last lines of a log, the newest first; the first `skip` of them are left out."""
+        """The last lines of a log, newest first, without the first `skip` of them."""
         ...
 
     async def counts(self, names: Sequence[str]) -> list[dict[str, int]]:
-        """The tables in the order of the names; an unknown one is empty."""
+        """The tables in the order of the names; an unknown table is empty."""
         ...
 
     async def names(self) -> tuple[list[str], list[str]]:
-        """The names of all logs and of all tables of counts. Takes long in a large store."""
+        """The names of all logs and of all tables of counts. Slow in a large store."""
         ...
 
     async def erase(self, lines: Mapping[str, Sequence[bytes]], fields: Mapping[str, Sequence[str]]) -> int:
@@ -179,11 +179,11 @@ class Store(Protocol):
         ...
 
     async def scrub(self) -> None:
-        """Remove what was deleted from the back-end's own files, as far as it writes any."""
+        """Remove deleted data from the back-end's own files, as far as it has any."""
         ...
 
     async def sweep(self) -> None:
-        """Remove what has expired, where that is due: else it goes with the next write."""
+        """Remove expired items, if that is due; otherwise the next write does it."""
         ...
 
     async def ping(self) -> None:
@@ -196,22 +196,22 @@ class Store(Protocol):
 
 
 class NewestWrites(Protocol):
-    """The batches that were written last, for a server that takes over without them."""
+    """The most recently written batches, for a server that takes over without them."""
 
     def add(self, batch: Batch, built: float) -> None:
-        """Keep a batch that was written.
+        """Remember a written batch.
 
         Args:
-            built: Unix time up to which it heeds deletions.
+            built: Unix time up to which it takes deletions into account.
         """
         ...
 
     def to_repeat(self) -> list[tuple[Batch, float]]:
-        """Batches that the server in use may lack, the oldest first, with their Unix times; none until another takes over."""
+        """Batches that the current server may lack, oldest first, with their Unix times. Empty until a takeover."""
         ...
 
     def repeated(self) -> None:
-        """Note that the server in use at the time of `to_repeat` has them all."""
+        """Note that the server in use at the time of `to_repeat` has all of them."""
         ...
 
 
@@ -224,15 +224,15 @@ class HasReplicas(Protocol):
 
 @runtime_checkable
 class MayEvict(Protocol):
-    """A back-end whose server may drop what it holds, and refuses nothing then."""
+    """A back-end whose server may evict data instead of refusing writes."""
 
     async def eviction(self) -> str:
-        """The server's name for how it chooses what it drops when its memory is full; "" if it drops nothing, or does not say."""
+        """The server's name for its eviction policy; "" if it evicts nothing or does not say."""
         ...
 
 
 class BooksOf:
-    """What a store around another one passes on as it is: receipts and sums, of which it holds nothing itself."""
+    """Passes receipts and sums through to the wrapped store unchanged."""
 
     _store: Store
 
@@ -266,12 +266,12 @@ class BooksOf:
 
 
 def blob(text: str) -> bytes:
-    """Any text as bytes, lone surrogates too, which a client's JSON may bring."""
+    """Any text as bytes, including lone surrogates, which a client's JSON may contain."""
     return text.encode("utf-8", "surrogatepass")
 
 
 def text_of(data: bytes) -> str:
-    """The text of such bytes."""
+    """The text encoded by `blob`."""
     return data.decode("utf-8", "surrogatepass")
 
 

@@ -19,7 +19,7 @@ _MAX_AGE: Final = 5.0
 
 
 class _RecentValues:
-    """Values that were read or written lately, by tenant and key."""
+    """Values that were read or written recently, by tenant and key."""
 
     def __init__(self, kinds: frozenset[str], capacity: int, max_age: float, share: float) -> None:
         self._kinds = kinds
@@ -42,7 +42,7 @@ class _RecentValues:
             self._kept.put(key.tenant, key, (value, time.monotonic() + min(life, self._max_age)), len(value))
 
     def recall(self, key: Key) -> bytes | None:
-        """The value, None where it is not known or too old."""
+        """The value; None if unknown or too old."""
         kept = self._kept.get(key.tenant, key)
         if kept is None:
             return None
@@ -52,7 +52,7 @@ class _RecentValues:
         return kept[0]
 
     def forget(self, scope: Scope) -> None:
-        """Forget a tenant's values; those of one kind where the scope names one."""
+        """Forget a tenant's values; only those of one kind if the scope names one."""
         for key in self._kept.keys(scope.tenant):
             if scope.kind in {None, key.kind}:
                 self.drop(key)
@@ -62,14 +62,14 @@ class _RecentValues:
         return self._kept.tenants()
 
     def sweep(self) -> None:
-        """Forget what is too old."""
+        """Forget expired values."""
         now = time.monotonic()
         for tenant, key, (_, until) in self._kept.items():
             if until <= now:
                 self._kept.drop(tenant, key)
 
     def clear(self) -> None:
-        """Forget all."""
+        """Forget all values."""
         self._kept.clear()
 
 
@@ -94,7 +94,9 @@ class CachedStore(BooksOf):
         self._recent = _RecentValues(kinds, capacity, max_age, share)
 
     def beside(self, store: Store) -> CachedStore:
-        """Another way to the same back-end, with the same memory: what is deleted by one is forgotten by both."""
+        """A cache in front of another store for the same back-end, sharing the cached values: a deletion through one affects
+        both.
+        """
         other = CachedStore(store, frozenset())
         other._recent = self._recent
         return other
@@ -122,7 +124,7 @@ class CachedStore(BooksOf):
         return await self._store.keys(scope, offset, limit)
 
     async def delete(self, scope: Scope) -> int:
-        # Before and after: a reader in between may have cached a value that is being deleted.
+        # Before and after: in between, a reader may have cached a value that is being deleted.
         self._recent.forget(scope)
         gone = await self._store.delete(scope)
         self._recent.forget(scope)
@@ -142,7 +144,7 @@ class CachedStore(BooksOf):
         self._recent.forget(Scope(tenant))
 
     def recent_tenants(self) -> list[str]:
-        """Tenants with values in memory."""
+        """Tenants with cached values."""
         return self._recent.tenants()
 
     async def sweep(self) -> None:

@@ -39,7 +39,7 @@ class Turns:
 
     @asynccontextmanager
     async def of(self, key: Key) -> AsyncIterator[None]:
-        """Wait for a turn and hold it."""
+        """Wait for a turn, and keep it during the block."""
         lock, waiting = self._locks.get(key, (asyncio.Lock(), 0))
         self._locks[key] = (lock, waiting + 1)
         try:

@@ -16,11 +16,11 @@ from typing import Final, Generic, TypeVar
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
-_SLACK: Final = 16  # a sixteenth of the whole is freed at once, so that levels are seldom computed
+_SLACK: Final = 16  # one in this many parts of the capacity is freed at once, so that levels are rarely computed
 
 
 def fair_level(sizes: Iterable[int], room: int) -> int:
-    """The most that each may keep so that all fit into the room: those below it keep all they have.
+    """The maximum size for each such that all fit into the room; smaller ones keep everything.
 
     Max-min fairness ("water filling"; Bertsekas and Gallager, Data Networks, section 6.5.2).
     """
@@ -62,7 +62,7 @@ class FairMemory(Generic[K, V]):
         return None if kept is None or key not in kept else kept[key][0]
 
     def put(self, tenant: str, key: K, value: V, weight: int = 1) -> None:
-        """Keep a value as the most recently used; others may be evicted for it. Without weights, values are counted."""
+        """Store a value as the most recently used; others may be evicted for it. By default, each value counts 1."""
         self.drop(tenant, key)
         self._tenants.setdefault(tenant, OrderedDict())[key] = (value, weight)
         self._add(tenant, weight)
@@ -91,13 +91,13 @@ class FairMemory(Generic[K, V]):
         return list(self._tenants.get(tenant, ()))
 
     def items(self) -> Iterator[tuple[str, K, V]]:
-        """Everything, as it is when asked for."""
+        """All values, as a snapshot."""
         for tenant, kept in list(self._tenants.items()):
             for key, (value, _) in list(kept.items()):
                 yield tenant, key, value
 
     def tenants(self) -> list[str]:
-        """Those who have something here."""
+        """The tenants with values."""
         return list(self._tenants)
 
     def clear(self) -> None:
@@ -110,7 +110,7 @@ class FairMemory(Generic[K, V]):
         return sum(map(len, self._tenants.values()))
 
     def _cut(self, tenant: str, most: int) -> None:
-        """Evict a tenant's least recently used values until it has at most so much."""
+        """Evict a tenant's least recently used values until their weight is at most `most`."""
         while self._weights.get(tenant, 0) > most:
             self.drop(tenant, next(iter(self._tenants[tenant])))
 

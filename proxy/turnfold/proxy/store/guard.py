@@ -27,7 +27,7 @@ _LATEST_ANSWER: Final = 3.0  # seconds for the answer to a probe; longer than re
 
 
 async def _within(work: Callable[[], Awaitable[T]], seconds: float) -> T:
-    """The result of the work; StoreTimedOut after so many seconds, whatever the work does.
+    """The result of the work. Raises StoreTimedOut after this many seconds, whatever the work does.
 
     It runs as a task of its own: a client that swallows a cancellation (redis-py can, if its own time-out fires at the same
     moment) would make ``asyncio.timeout`` keep waiting.
@@ -127,7 +127,7 @@ class GuardedStore(TimedStore):
     """A `TimedStore` with a breaker: after a failure calls are refused at once until the store works again.
 
     Attributes:
-        is_late: while it is set aside: whether it does answer, or may do so, if later than a request can wait.
+        is_late: while the circuit is open: whether the store answers or may answer, but later than a request can wait.
     """
 
     def __init__(self, store: Store, timeout: float = 0.1, incidents: Incidents | None = None) -> None:
@@ -149,7 +149,7 @@ class GuardedStore(TimedStore):
         return await super()._call(work, seconds)
 
     def failed(self, problem: StoreError) -> None:
-        """Count a failure, by whatever way it was met; a store that is out of reach is set aside."""
+        """Count a failure from any source; if the store is unreachable, the circuit opens."""
         self.failures += 1
         if not isinstance(problem, StoreUnavailable):
             return
@@ -160,7 +160,7 @@ class GuardedStore(TimedStore):
             self._probe = asyncio.create_task(probing, name="turnfold-store-probe")
 
     def given_up(self, problem: StoreError) -> None:
-        """As `failed`, of a call that waited for longer than any request does."""
+        """Like `failed`, for a call that waited longer than any request does."""
         self.failed(problem)
         self.is_late = False
 
@@ -189,10 +189,10 @@ class GuardedStore(TimedStore):
 
 
 class BackgroundStore(TimedStore):
-    """A guarded store's other way, for work that no request waits for: it goes on while the store is merely slow.
+    """A guarded store for work that no request waits for: it continues while the store is only slow.
 
     Args:
-        patience: seconds for calls that a request would wait a moment for.
+        patience: seconds for calls that would otherwise have a request's short time limit.
     """
 
     def __init__(self, store: Store, patience: float, guard: GuardedStore) -> None:

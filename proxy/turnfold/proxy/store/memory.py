@@ -44,7 +44,7 @@ _Expiring = TypeVar("_Expiring", _Log, _Table)
 
 
 def _unexpired(one: _Expiring | None, now: float) -> _Expiring | None:
-    """A log or a table, unless its time is over: what has expired is removed only now and then."""
+    """A log or a table; None if it has expired, since expired ones are only removed occasionally."""
     return one if one is not None and one.expires > now else None
 
 
@@ -190,14 +190,14 @@ class MemoryStore:
         return
 
 
-#: Kinds of items without text that bound the sums, and are held as these are.
+#: Kinds of items without text that bound the sums, and are stored like these.
 _OF_THE_BOOKS: Final = frozenset({TAGS, MODELS})
 
 
 class NothingStore(MemoryStore):
-    """``none://``: holds receipts and sums, which have no text in them, until the process ends, and nothing else.
+    """``none://``: keeps receipts and sums, which contain no text, until the process ends, and nothing else.
 
-    Items are never there. What must not get lost in silence (a stateful conversation, a state) is refused.
+    Items are never found. Data that must not be lost silently (a stateful conversation, a state) is refused.
     """
 
     async def get(self, keys: Sequence[Key]) -> list[bytes | None]:

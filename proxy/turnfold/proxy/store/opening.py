@@ -27,7 +27,7 @@ from turnfold.proxy.store.sealed import SealedStore, Seals
 from turnfold.proxy.store.sqlite import SqliteStore
 
 _LONGEST: Final = 10.0  # seconds for batches and listings
-_AWAKE: Final = 3.0  # seconds within which a working store answers anything at all
+_AWAKE: Final = 3.0  # seconds within which a working store answers any call
 _DELETION: Final = 600.0  # seconds for one step of a deletion by tenant
 #: Kinds whose ids are hashes of their content.
 CONTENT_ADDRESSED: Final = frozenset({"section"})
@@ -66,13 +66,13 @@ class OpenStore(CachedStore):
     """A back-end with its layers; also reports its health.
 
     Attributes:
-        patient: the same store for calls that have no fall-back: they wait for seconds, and no breaker refuses them.
-        background: the same store for work that no request waits for, and that can be done later: it waits for seconds, and goes
-            on while the store is merely slow.
+        patient: the same store for calls without a fallback: they wait for seconds, and no breaker refuses them.
+        background: the same store for work that no request waits for: it waits for seconds, and continues while the store is only
+            slow.
         deleting: the same store for deletions by tenant, which may take minutes.
-        file: the back-end, where it is a file.
-        evicting: the back-end, where its server may drop what it holds; else None.
-        newest_writes: the last batches, where another server may take over from the one in use; else None.
+        file: the back-end, if it is a file.
+        evicting: the back-end, if its server may evict data; else None.
+        newest_writes: the last batches, if another server may take over; else None.
     """
 
     file: SqliteStore | None = None
@@ -90,7 +90,7 @@ class OpenStore(CachedStore):
         self.deleting: Store = self.beside(TimedStore(backend, settings.patience, _DELETION, self._guard.given_up))
 
     async def check(self) -> None:
-        """Return if the store answers now; for calls of operators, which would otherwise wait out every step of theirs.
+        """Return if the store answers now. For operators' calls, which would otherwise wait for each step to time out.
 
         Raises:
             StoreAway: it does not answer within three seconds, or cannot be reached.
@@ -110,12 +110,12 @@ class OpenStore(CachedStore):
 
     @property
     def failures(self) -> int:
-        """Calls that failed in this process so far."""
+        """The number of failed calls in this process so far."""
         return self._guard.failures
 
 
 def open_store(settings: StoreSettings, incidents: Incidents | None = None) -> OpenStore:
-    """The store that the settings name. It belongs to the event loop that uses it first.
+    """The store named by the settings. It belongs to the event loop that first uses it.
 
     Nothing is connected or written before the first call, so Turnfold starts even while the store is down.
 

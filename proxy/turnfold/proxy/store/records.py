@@ -28,26 +28,26 @@ from pydantic import ConfigDict, TypeAdapter
 
 T = TypeVar("T")
 
-#: Kinds of items without text: lists of the names that sums are kept by (``learning.places``).
+#: Kinds of items without text: lists of the names under which sums are kept (``learning.places``).
 TAGS: Final = "tags"
 MODELS: Final = "models"
 
 #: Name of the field that holds a record's version.
 VERSION: Final = "record_version"
 
-#: Numbers beyond are exact in no JSON reader but ours; sums, sizes and times of a thousand years are less.
+#: Larger numbers are exact only in our JSON reader; sums, sizes and times within a thousand years are smaller.
 _MOST: Final = 2**53
 _EXACT: Final = ConfigDict(strict=True, revalidate_instances="always")
 _MOST_INFLATED: Final = 256 * 2**20
 
-#: Stored values that this process left out because they are damaged or of a newer release, by kind.
+#: Number of stored values that this process skipped because they are damaged or from a newer release, by kind.
 left_out: Counter[str] = Counter()
 
 _log = logging.getLogger(__name__)
 
 
 class UnreadableRecord(ValueError):
-    """A record is of a newer version, or in no known form."""
+    """A record of a newer version, or of unknown form."""
 
 
 def version_of(value: object) -> int:
@@ -63,19 +63,20 @@ def version_of(value: object) -> int:
 
 
 def encode_record(value: Any) -> bytes:
-    """A record as JSON, in a copy that takes as much memory as it is long: what orjson gives holds on to its buffer, 4 kB for
-    100 bytes and 256 for 20,000 (3.13)."""
+    """A record as JSON, copied into bytes of exact size: orjson's result keeps its buffer, 4 kB for 100 bytes and 256 kB for
+    20,000 (3.13).
+    """
     return bytes(memoryview(orjson.dumps(value)))
 
 
 def decode_record(
     kind: str, data: bytes, build: Callable[[Any], T], *, newest: int = 1, parse: Callable[[bytes], Any] = orjson.loads
 ) -> T | None:
-    """A record as a value; None, with a log line, where this release cannot read it.
+    """The value of a record; None, with a log line, if this release cannot read it.
 
     Args:
-        kind: what the log line calls it.
-        build: makes the value of the decoded JSON; ValueError, KeyError and the like mean that it has another form.
+        kind: its name in the log line.
+        build: makes the value from the decoded JSON; ValueError, KeyError and the like mean that its form is unknown.
         newest: the highest version that `build` understands.
         parse: bytes to JSON value.
     """
@@ -104,7 +105,7 @@ def _shape_of(kind: Hashable) -> TypeAdapter[Any]:
 
 
 def _check_numbers(value: Any) -> None:
-    """Raises UnreadableRecord where a number is none that a release writes."""
+    """Raise UnreadableRecord for a number that no release writes."""
     pending = [value]
     while pending:
         one = pending.pop()
@@ -131,12 +132,12 @@ def inflate_record(data: bytes) -> bytes:
 
 
 def report_unreadable(kind: str, problem: str) -> None:
-    """Count that a stored value is left out, and log it the first time."""
+    """Count a skipped value, and log it the first time."""
     left_out[kind] += 1
     log_once(kind, problem)
 
 
-@lru_cache(maxsize=256)  # a line for each kind and reason: a log may hold thousands of such records
+@lru_cache(maxsize=256)  # one line for each kind and reason: a log may have thousands of such records
 def log_once(kind: str, problem: str) -> None:
-    """The line; repeated calls log nothing."""
+    """Write the log line; repeated calls log nothing."""
     _log.warning("A stored %s is skipped: %s.", kind, problem)

@@ -27,7 +27,7 @@ _SETTING: Final = "TURNFOLD_STORE_ENCRYPTION_KEYS"
 
 
 def _place(key: Key) -> bytes:
-    """What a value is bound to: tenant, kind and id, so that no two keys give the same bytes."""
+    """The context that a value is bound to: tenant, kind and id, encoded so that no two keys are equal."""
     parts = [blob(part) for part in (key.tenant, key.kind, key.id)]
     return b"".join(len(part).to_bytes(8, "big") + part for part in parts)
 
@@ -40,16 +40,16 @@ class Seals(Protocol):
         ...
 
     def open(self, place: bytes, sealed: bytes) -> bytes | None:
-        """The value; None where it does not open."""
+        """The value; None if it cannot be opened."""
         ...
 
 
 class SealedStore(BooksOf):
-    """A store over a back-end that sees no value.
+    """A store over a back-end that sees only encrypted values.
 
     Args:
-        cipher: None: nothing is sealed, and a back-end that is sealed is refused.
-        ttl: seconds for which the back-end remembers that it is sealed; each start begins them anew.
+        cipher: None: nothing is encrypted, and an encrypted back-end is refused.
+        ttl: seconds for which the back-end remembers that it is encrypted, renewed at each start.
     """
 
     def __init__(self, store: Store, cipher: Seals | None, ttl: float) -> None:
@@ -59,10 +59,10 @@ class SealedStore(BooksOf):
         self._fits = False
 
     async def _check(self) -> None:
-        """Once, that the keys fit what is stored.
+        """Check once that the keys fit the stored data.
 
         Raises:
-            StoreFailed: they do not; says what to do.
+            StoreFailed: they do not; the message says what to do.
         """
         if self._fits:
             return
@@ -106,7 +106,7 @@ class SealedStore(BooksOf):
         plain = self._opened(item.key, held)
         if held is not None and plain is None:
             raise StoreFailed(f"a value that no key in {_SETTING} decrypts is not replaced")
-        # What is stored is compared as it is stored: sealed anew, the same value would be other bytes.
+        # Stored values are compared in sealed form, since sealing the same value again gives different bytes.
         return plain == expected and await self._store.swap(held, *self._sealed([item]))
 
     async def record(self, batch: Batch) -> None:

@@ -33,7 +33,7 @@ _UPSERT_ITEM: Final = (
 )
 _ADD: Final = (
     "INSERT INTO counts VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE "
-    # A sum that is no whole number, because it is damaged or has outgrown 64 bits, starts anew.
+    # A sum that is not an integer, because it is damaged or exceeds 64 bits, starts again.
     "SET value = CASE WHEN typeof(value + excluded.value) = 'integer' THEN value + excluded.value ELSE excluded.value END, "
     "expires = max(expires, excluded.expires)"
 )
@@ -43,8 +43,8 @@ _UNLINK: Final = (
 )
 
 _PURGE_EVERY: Final = 60.0
-_DELETED_AT_ONCE: Final = 500  # items: the lock is free for others in between
-_LEAST_SHARE: Final = 2  # items keep at least half of the room, however many receipts there are
+_DELETED_AT_ONCE: Final = 500  # items: between these steps, others can get the lock
+_LEAST_SHARE: Final = 2  # items keep at least one in this many parts of the room, however many receipts there are
 _SCRUB_TRIES: Final = 10
 _SCRUB_PAUSE: Final = 0.2
 
@@ -84,7 +84,7 @@ def _fetch(connection: sqlite3.Connection, key: Key) -> bytes | None:
 
 
 def _stored_bytes(what: str, value: Any) -> bytes | None:
-    """A value as it was stored; None, which is logged and counted, if something else stands in its place."""
+    """A value as stored; None, which is logged and counted, if its type is wrong."""
     if isinstance(value, bytes):
         return value
     report_unreadable(what, f"it is {type(value).__name__} and not bytes")
@@ -92,7 +92,7 @@ def _stored_bytes(what: str, value: Any) -> bytes | None:
 
 
 def _stored_texts(row: Sequence[Any]) -> tuple[str, ...] | None:
-    """The columns of a row as text; None, which is logged and counted, if they are no text."""
+    """The columns of a row as text; None, which is logged and counted, if they are not text."""
     try:
         return tuple(map(text_of, row))
     except (ValueError, TypeError, AttributeError) as exc:
@@ -101,10 +101,10 @@ def _stored_texts(row: Sequence[Any]) -> tuple[str, ...] | None:
 
 
 def _sums(rows: Iterable[tuple[Any, Any]]) -> dict[str, int]:
-    """A table of counts, without what is no count."""
+    """A table of counts, without invalid ones."""
     found: dict[str, int] = {}
     for counter, value in rows:
-        if type(counter) is bytes and type(value) is int and counter.isascii():  # nearly all, and there are many
+        if type(counter) is bytes and type(value) is int and counter.isascii():  # nearly all of them
             found[counter.decode()] = value
         elif (texts := _stored_texts((counter,))) is None:
             continue
@@ -116,7 +116,7 @@ def _sums(rows: Iterable[tuple[Any, Any]]) -> dict[str, int]:
 
 
 def _cut(connection: sqlite3.Connection, tenant: bytes, excess: int) -> int:
-    """Evict a tenant's items that expire first. Returns how many."""
+    """Evict the items of a tenant that expire first. Returns how many."""
     going: list[tuple[int]] = []
     sql = "SELECT rowid, length(value) FROM items WHERE tenant = ? ORDER BY expires"
     with closing(connection.execute(sql, (tenant,))) as rows:
@@ -299,10 +299,10 @@ class SqliteStore:
         return await self._write(job)
 
     async def scrub(self) -> None:
-        """Empty the write-ahead log and give free pages back.
+        """Empty the write-ahead log and release free pages.
 
         Raises:
-            StoreUnavailable: another process reads for so long that the log cannot be emptied now.
+            StoreUnavailable: the log cannot be emptied now, because another process has been reading for too long.
         """
 
         def job(connection: sqlite3.Connection) -> bool:
@@ -322,7 +322,7 @@ class SqliteStore:
         await self._writer.run(self._purge)
 
     async def set_aside(self, file: FileIdentity) -> None:
-        """Keep a file that was found damaged under another name, if it is still ours; the next call begins a new one."""
+        """Rename a damaged file, if it is still ours; the next call begins a new one."""
         await self._writer.set_aside(file)
 
     async def ping(self) -> None:

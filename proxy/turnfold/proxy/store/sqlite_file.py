@@ -24,7 +24,7 @@ from turnfold.proxy.store.records import left_out
 
 T = TypeVar("T")
 
-#: Which file a path names: device and inode.
+#: Identifies the file at a path: device and inode.
 FileIdentity = tuple[int, int]
 
 _SCHEMA: Final = """
@@ -39,8 +39,8 @@ CREATE TABLE IF NOT EXISTS counts (name BLOB, field BLOB, value INTEGER NOT NULL
 CREATE TABLE IF NOT EXISTS batches (id BLOB PRIMARY KEY, expires REAL NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS sizes (tenant BLOB PRIMARY KEY, bytes INTEGER NOT NULL) WITHOUT ROWID;
 """  # noqa: E501 - a table a line
-ROW: Final = 300  # what a row weighs beside its value: key, indexes, label
-# By triggers and not by this module, so that an earlier release on the same file keeps the sums too.
+ROW: Final = 300  # weight of a row besides its value: key, indexes, label
+# As triggers, so that an earlier release that uses the same file keeps the sums correct.
 _SIZES: Final = tuple(
     statement.replace("ROW", str(ROW))
     for statement in (
@@ -56,7 +56,7 @@ _SIZES: Final = tuple(
         " DELETE FROM sizes WHERE tenant = old.tenant AND bytes <= 0; END",
     )
 )
-# user_version of the file. Of the first release: no sums. Of one that had a predecessor: with sums, remains in free space.
+# user_version of the file: from the first release, without sums; upgraded from that, with remains in free space; clean.
 _UNSUMMED, _UNSCRUBBED, CLEAN = 0, 1, 2
 
 _log = logging.getLogger(__name__)
@@ -66,24 +66,27 @@ _LOCK_WAIT: Final = 5.0
 
 
 def _create(path: Path) -> None:
-    """Create the file, readable by its owner only. An existing file is never opened here: closing it would drop this process's
-    locks (POSIX advisory locks end with the first close of any of a process's descriptors)."""
+    """Create the file, readable only by its owner.
+
+    An existing file is never opened here: closing it would drop this process's locks (POSIX advisory locks end when the process
+    closes any of its descriptors).
+    """
     with _CREATING:
         if not path.exists():
-            for rest in ("-wal", "-shm"):  # of a file that was deleted: it would be taken for the new one's
+            for rest in ("-wal", "-shm"):  # left over from a deleted file; SQLite would use them for the new one
                 path.with_name(path.name + rest).unlink(missing_ok=True)
             os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
 
 
 def _aside(path: Path) -> Path:
-    """Where a damaged file of this name goes."""
+    """The path for a damaged file of this name."""
     return path.with_name(path.name + ".damaged")
 
 
 def _set_aside(path: Path, seen: FileIdentity | None) -> None:
-    """Move a damaged store file out of the way, unless another thread or process has done so; it replaces one set aside before.
+    """Rename a damaged store file, unless another thread or process has done so. Replaces one renamed earlier.
 
-    A file that is no database stays: a setting may name the wrong one.
+    A file that is not a database stays, since a setting may name the wrong one.
     """
     with _CREATING:
         if seen is None or _identity(path) != seen:
@@ -98,12 +101,12 @@ def _set_aside(path: Path, seen: FileIdentity | None) -> None:
 
 
 def is_damage(exc: sqlite3.Error) -> bool:
-    """Whether an error means that the file is a database with damage."""
+    """Whether an error means that the file is a damaged database."""
     return getattr(exc, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_CORRUPT
 
 
 def _why_not_opened(path: Path, exc: sqlite3.Error) -> str:
-    """What SQLite does not say: which of its files, or their folder, cannot be written to, and whose it is."""
+    """The reason that SQLite omits: which of its files, or their directory, is not writable, and its owner."""
     if getattr(exc, "sqlite_errorcode", 0) & 0xFF not in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY):
         return ""
     if path.is_dir():
@@ -120,7 +123,7 @@ def _whose(path: Path) -> str:
 
 
 def _identity(path: Path) -> FileIdentity | None:
-    """Which file a path names; None: none."""
+    """The identity of the file at a path; None if there is none."""
     try:
         found = path.stat()
     except FileNotFoundError:
@@ -129,7 +132,7 @@ def _identity(path: Path) -> FileIdentity | None:
 
 
 class Transaction:
-    """BEGIN IMMEDIATE to COMMIT: the lock is taken before the first read, so nothing read here is stale."""
+    """From BEGIN IMMEDIATE to COMMIT: the lock is taken before the first read, so nothing read within is stale."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
@@ -142,12 +145,12 @@ class Transaction:
 
 
 def pragma(connection: sqlite3.Connection, name: str) -> int:
-    """The value of a pragma that is a number."""
+    """The value of an integer pragma."""
     return int(connection.execute(f"PRAGMA {name}").fetchone()[0])
 
 
 def _prepare(connection: sqlite3.Connection) -> None:
-    """Tables, and the sums by tenant where an earlier release kept none."""
+    """Create the tables, and the sums by tenant if an earlier release kept none."""
     fresh = not pragma(connection, "schema_version")
     connection.executescript(_SCHEMA)
     if pragma(connection, "user_version") != _UNSUMMED:
@@ -160,7 +163,7 @@ def _prepare(connection: sqlite3.Connection) -> None:
 
 
 class LostFiles:
-    """Which files of a name are gone, for all threads that are connected to it: each is told of once."""
+    """The lost files of a path, shared by all threads connected to it, so that each is reported once."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -168,8 +171,9 @@ class LostFiles:
         self._telling = threading.Lock()
 
     def tell(self, file: FileIdentity | None) -> None:
-        """Log and count that a file was deleted or replaced, unless another thread has done so, or it was set aside: that is
-        told of by whoever does it."""
+        """Log and count a deleted or replaced file, unless another thread has done so, or it was renamed as damaged, which is
+        reported separately.
+        """
         with self._telling:
             if file in (self._told, _identity(_aside(self._path))):
                 return
@@ -179,7 +183,7 @@ class LostFiles:
 
 
 class ConnectionThread:
-    """One thread with one connection, opened when it is first needed."""
+    """A thread with a connection, opened on first use."""
 
     def __init__(self, path: Path, name: str, lost: LostFiles) -> None:
         self._path = path
@@ -191,7 +195,7 @@ class ConnectionThread:
 
     def _connect(self) -> sqlite3.Connection:
         if self._connection is not None and _identity(self._path) != self._file:
-            # It would be written to for ever, and nobody could read it again.
+            # Otherwise it would be written to forever, and nobody could read it again.
             self._lost.tell(self._file)
             self._disconnect()
         if self._connection is None:
@@ -204,7 +208,7 @@ class ConnectionThread:
                 connection.execute("PRAGMA synchronous = NORMAL")
                 connection.execute("PRAGMA secure_delete = ON")
                 _prepare(connection)
-            except sqlite3.Error as exc:  # no database, or a full disk
+            except sqlite3.Error as exc:  # not a database, or a full disk
                 connection.close()
                 if is_damage(exc):
                     _set_aside(self._path, _identity(self._path))
@@ -221,7 +225,7 @@ class ConnectionThread:
             raise StoreRefused(f"SQLite: {type(exc).__name__}") from exc
         except sqlite3.Error as exc:
             if is_damage(exc):
-                _set_aside(self._path, self._file)  # the next call opens a new one
+                _set_aside(self._path, self._file)  # the next call opens a new file
             raise StoreFailed(f"SQLite: {exc}") from exc
         except OSError as exc:
             if isinstance(exc, FileExistsError | NotADirectoryError) and exc.filename:
@@ -229,7 +233,7 @@ class ConnectionThread:
             raise StoreUnavailable(f"{self._path}: {exc.strerror or exc}") from exc
 
     async def run(self, job: Callable[[sqlite3.Connection], T]) -> T:
-        """Do something with the connection, in the thread.
+        """Run a job with the connection, in the thread.
 
         Raises:
             StoreError: it failed.
@@ -239,7 +243,7 @@ class ConnectionThread:
         return await asyncio.get_running_loop().run_in_executor(self._executor, self._work, job)
 
     async def set_aside(self, file: FileIdentity) -> None:
-        """Move the file out of the way, behind what is being written to it."""
+        """Rename the file after pending writes to it."""
 
         def job() -> None:
             with contextlib.suppress(OSError):

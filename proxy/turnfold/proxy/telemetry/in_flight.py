@@ -9,7 +9,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 
 class InFlightCount:
-    """How many there are now; entered for each request, and left when it has ended, several at a time."""
+    """A count of current requests; entered when a request starts, and left when it ends."""
 
     def __init__(self) -> None:
         self.now = 0
@@ -22,10 +22,10 @@ class InFlightCount:
 
 
 class InFlight:
-    """An endpoint whose requests are counted as long as they last, streams to their end.
+    """An endpoint whose requests are counted until they end, including streams.
 
     Args:
-        count: counts them.
+        count: the counter.
     """
 
     def __init__(self, app: ASGIApp, count: InFlightCount) -> None:

@@ -14,11 +14,11 @@ _LONGEST: Final = 100  # characters; names of models are shorter
 
 
 class BoundedLabel:
-    """Values of one label: at most so many, the first that came, and no more than a part of them by one tenant.
+    """A bounded set of values for one label: the first ones seen, and at most a part of them from one tenant.
 
     Args:
-        most: values beside "other" and "unknown".
-        each: values that a tenant may be the first to bring.
+        most: maximum number of values besides "other" and "unknown".
+        each: maximum number of values that one tenant may add.
     """
 
     def __init__(self, most: int, each: int) -> None:
@@ -30,8 +30,8 @@ class BoundedLabel:
         """The value as a label: itself, "unknown" for "", or "other".
 
         Args:
-            tenant: who brings it.
-            admit: whether a value that was not seen before may become one of the label's.
+            tenant: the tenant with this value.
+            admit: whether a new value may be added.
         """
         if not value:
             return UNKNOWN

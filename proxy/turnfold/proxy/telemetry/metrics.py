@@ -39,17 +39,17 @@ _DIRECTORY: Final = "PROMETHEUS_MULTIPROC_DIR"
 _KINDS: Final = ("prompt", "completion", "cached", "cache_write")
 _MOST_TAGS: Final = 200
 _LIVE_GAUGE: Final = re.compile(r"gauge_live\w*_(\d+)\.db")
-_MOST_MODELS: Final = 200  # names of models as labels, half of them for one tenant at most: each is a time series
-# A small request takes less than 1 ms, a cold fold of 100,000 tokens some 100; TURNFOLD_FOLD_TIMEOUT is 10 s.
+_MOST_MODELS: Final = 200  # model names as labels, at most half of them for one tenant: each is a time series
+# A small request takes less than 1 ms, a cold fold of 100,000 tokens about 100 ms; TURNFOLD_FOLD_TIMEOUT is 10 s.
 _OVERHEAD: Final = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
-# A small model answers within 0.1 s; one that thinks may take minutes, and its stream ten of them (SDKs wait 600 s).
+# A small model answers within 0.1 s; one that thinks may take minutes, and its stream ten minutes (SDKs wait 600 s).
 _FIRST_BYTE: Final = (0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0)
 _DURATION: Final = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 600.0)
 
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """Health of the parts of this process that no receipt covers."""
+    """The health of those parts of this process that no receipt covers."""
 
     store_up: bool
     store_failures: int
@@ -156,7 +156,7 @@ class Metrics:
         self._store_up.set(1)
 
     def _of(self, metric: M, *values: str) -> M:
-        """The series of these labels, found as quickly as may be: a receipt adds to a dozen."""
+        """The series with these labels, found quickly since a receipt updates a dozen."""
         found = self._series.get((metric, values))
         if found is None:
             found = self._series[metric, values] = metric.labels(*values)
@@ -213,7 +213,7 @@ class Metrics:
                 series.inc(number)
 
     def _served_series(self, model: str) -> tuple[Counter, ...]:
-        """What every served request of a model adds to: tokens as they came and as they went, and those reported, by kind."""
+        """The series that every served request of a model updates: tokens received, sent and reported, by kind."""
         found = self._served.get(model)
         if found is None:
             ours = (self._tokens_before.labels(model), self._tokens_sent.labels(model))
@@ -229,7 +229,7 @@ class Metrics:
             self._of(self._saved, model).inc(priced.without - priced.paid)
 
     def in_flight(self, kind: str) -> InFlightCount:
-        """Counts requests of a kind; `tick` shows how many there are."""
+        """A counter for requests of a kind; `tick` exports its value."""
         return self._open.setdefault(kind, InFlightCount())
 
     def tick(self) -> None:
@@ -268,7 +268,7 @@ class Metrics:
 
 @contextlib.contextmanager
 def shared_by_workers() -> Iterator[None]:
-    """Provide the directory that the workers share; used in their parent process around their lifetime."""
+    """Provide the directory that the workers share, for their lifetime; used in the parent process."""
     with shared_folder("turnfold-metrics-") as directory:
         os.environ[_DIRECTORY] = directory
         try:
@@ -278,7 +278,7 @@ def shared_by_workers() -> Iterator[None]:
 
 
 def _forget_the_dead(directory: str) -> None:
-    """Remove the gauges of workers that have ended from the sums; their counters stay."""
+    """Remove the gauges of ended workers from the sums; their counters stay."""
     pids = {int(match[1]) for name in os.listdir(directory) if (match := _LIVE_GAUGE.fullmatch(name))}
     for pid in pids:
         try:

@@ -15,7 +15,7 @@ from typing import Final, Literal
 from prometheus_client import CollectorRegistry, Counter, Gauge, ProcessCollector
 
 _CPU: Final = "process_cpu_seconds_total"
-#: name -> (help, how the values of several workers become one)
+#: name -> (help, how to combine the values of several workers)
 _GAUGES: Final[dict[str, tuple[str, Literal["livesum", "livemin"]]]] = {
     "process_resident_memory_bytes": ("Resident memory, summed over the workers.", "livesum"),
     "process_virtual_memory_bytes": ("Virtual memory, summed over the workers.", "livesum"),
@@ -26,7 +26,7 @@ _GAUGES: Final[dict[str, tuple[str, Literal["livesum", "livemin"]]]] = {
 
 
 class ProcessMetrics:
-    """This process's part of them; `tick` brings it up to date. Where there is no /proc, only the build is known."""
+    """This process's metrics; `tick` updates them. Without /proc, only the build is known."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self._collector = ProcessCollector(registry=None)
@@ -47,7 +47,7 @@ class ProcessMetrics:
         workers.set(1)
 
     def tick(self) -> None:
-        """Read what the process takes now."""
+        """Read the current resource use of the process."""
         for family in self._collector.collect():
             for sample in family.samples:
                 if sample.name == _CPU:

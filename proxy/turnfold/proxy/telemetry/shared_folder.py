@@ -28,7 +28,10 @@ _YOUNG: Final = 60.0  # seconds: the owner of a folder this young may not hold i
 
 @contextlib.contextmanager
 def shared_folder(prefix: str) -> Iterator[str]:
-    """Provide a folder for as long as the block runs; folders of this user with the same prefix that nobody owns any more go."""
+    """Provide a folder for the duration of the block.
+
+    Abandoned folders of this user with the same prefix are removed.
+    """
     _remove_abandoned(prefix)
     folder = tempfile.mkdtemp(prefix=prefix)
     lock = os.open(os.path.join(folder, _LOCK), os.O_RDWR | os.O_CREAT, 0o600)
@@ -42,7 +45,7 @@ def shared_folder(prefix: str) -> Iterator[str]:
 
 def _remove_abandoned(prefix: str) -> None:
     for folder in Path(tempfile.gettempdir()).glob(f"{prefix}*"):
-        with contextlib.suppress(OSError):  # another start removed it, or it is another user's
+        with contextlib.suppress(OSError):  # another start removed it, or it belongs to another user
             if _is_abandoned(folder):
                 shutil.rmtree(folder, ignore_errors=True)
 

@@ -18,17 +18,17 @@ from typing import Any, Final, NamedTuple
 
 _FORM: Final = struct.Struct("<IHH")
 _WHOLE: Final = 0xFFFF  # a share of 1
-_ROUNDED: Final = 0.001  # a share is told from another by more than this
-_MOST: Final = 12  # entries of a request, those that earlier ones left included
+_ROUNDED: Final = 0.001  # shares that differ by at most this are equal
+_MOST: Final = 12  # entries of a request, including those left by earlier ones
 
 
 class KeptPrefix(NamedTuple):
-    """A prefix that is kept.
+    """A prefix kept in a cache.
 
     Attributes:
         sum: checksum of the messages in it.
-        share: of all tokens of the request, those in it.
-        life: seconds for which it is kept; 0: unknown.
+        share: its share of the request's tokens.
+        life: seconds for which it is kept; 0 if unknown.
     """
 
     sum: int
@@ -37,17 +37,17 @@ class KeptPrefix(NamedTuple):
 
     @classmethod
     def of(cls, total: int, share: float, life: int) -> KeptPrefix:
-        """With its share as it is kept."""
+        """A prefix with its share, in the stored precision."""
         return cls(total, round(min(1.0, share) * _WHOLE) / _WHOLE, life)
 
 
 @dataclass(frozen=True, slots=True)
 class Entries:
-    """Those of one request.
+    """The cache entries of one request.
 
     Attributes:
-        left: what it leaves, the shortest first.
-        sums: checksums of its beginnings, where it may find what others left. They are not kept.
+        left: the entries that it leaves, shortest first.
+        sums: checksums of its prefixes, which may match entries of other requests; not stored.
     """
 
     left: tuple[KeptPrefix, ...] = ()
@@ -59,24 +59,24 @@ class Entries:
         return self.last_for(0)
 
     def last_for(self, life: int) -> float:
-        """The same of what is to be kept for so many seconds."""
+        """The same for entries requested to be kept for `life` seconds."""
         return max((one.share for one in self.left if one.life >= life), default=0.0)
 
     def found(self, earlier: Entries, elapsed: float | None = None) -> float:
-        """Share of an earlier request that is found in what it left; with the time since then, in what is still kept."""
+        """Share of an earlier request that this one finds in the cache. If `elapsed` is given, expired entries don't count."""
         kept = [one for one in earlier.left if elapsed is None or not one.life or elapsed <= one.life]
         return max((one.share for one in kept if one.sum in self.sums), default=0.0)
 
     def begun(self, share: float) -> Entries:
-        """Those of so much of the request's beginning."""
+        """The entries of this share of the request's beginning."""
         inside = (one for one in self.left if one.share <= share + _ROUNDED)
         return Entries(tuple(KeptPrefix.of(one.sum, one.share / share, one.life) for one in inside), self.sums)
 
     def with_earlier(self, earlier: Entries, scale: float, elapsed: float) -> Entries:
-        """The same with what an earlier request left and this one begins with too.
+        """These entries, plus those of an earlier request that this one has as a prefix.
 
         Args:
-            scale: tokens of the earlier one, as a share of this one's.
+            scale: tokens of the earlier request / tokens of this one.
             elapsed: seconds since then.
         """
         own = {one.sum for one in self.left}
@@ -86,16 +86,16 @@ class Entries:
         return Entries(_in_order([*self.left, *kept]), self.sums)
 
     def to_json(self) -> str:
-        """As a JSON value."""
+        """The entries as a JSON value."""
         packed = (_FORM.pack(one.sum, round(one.share * _WHOLE), one.life) for one in self.left)
         return base64.b64encode(b"".join(packed)).decode("ascii")
 
     @classmethod
     def from_json(cls, value: Any) -> Entries:
-        """From `to_json`.
+        """Entries from the value that `to_json` returns.
 
         Raises:
-            ValueError, TypeError: it is none.
+            ValueError, TypeError: the value is invalid.
         """
         packed = base64.b64decode(value, validate=True)
         found = _FORM.iter_unpack(packed[: len(packed) // _FORM.size * _FORM.size])
@@ -103,5 +103,5 @@ class Entries:
 
 
 def _in_order(entries: Iterable[KeptPrefix]) -> tuple[KeptPrefix, ...]:
-    """The longest ones."""
+    """The longest entries."""
     return tuple(sorted(entries, key=lambda one: one.share)[-_MOST:])

@@ -33,13 +33,13 @@ from turnfold.proxy.trails.cache_entries import Entries, KeptPrefix
 
 _STEP: Final = 1024
 _WIDTH: Final = 4
-_MOST: Final = 4096  # steps, or 4 MB of text; what lies behind counts as equal when all before it is
-_MARKS: Final = 8  # the newest ones of a request; providers take four
-_BEGINNINGS: Final = 255  # messages, the newest ones, behind which something may be found
-_LOOK_BACK: Final = 20  # of these, those of which each part may be the end of something
+_MOST: Final = 4096  # steps, or 4 MB of text; everything after counts as equal if all before it is
+_MARKS: Final = 8  # newest marks of a request; providers accept four
+_BEGINNINGS: Final = 255  # newest messages after which a cached prefix may end
+_LOOK_BACK: Final = 20  # of these, the ones in which each part may end a cached prefix
 _MINUTES: Final = 300  # seconds
 _NO_ENTRIES: Final = Entries()
-_SLACK: Final = _STEP + 64  # the last step is not whole, and a list's end gives way to what is appended
+_SLACK: Final = _STEP + 64  # the last step is not complete, and the end of a list changes when something is appended
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +48,8 @@ class Trail:
 
     Attributes:
         size: bytes of the messages' JSON.
-        sums: four bytes for each whole kilobyte of it, each over everything from the beginning.
-        entries: what it leaves in a cache that hits at marks; none where nobody says where it ends.
+        sums: four bytes for each whole kilobyte, each a checksum of everything up to there.
+        entries: what it leaves in a cache that hits at marks; empty if it has no marks.
     """
 
     size: int
@@ -57,16 +57,17 @@ class Trail:
     entries: Entries = _NO_ENTRIES
 
     def to_json(self) -> dict[str, Any]:
-        """As a JSON value."""
+        """The trail as a JSON value."""
         found = {"size": self.size, "crcs": base64.b64encode(self.sums).decode("ascii")}
         return found | ({"entries": self.entries.to_json()} if self.entries.left else {})
 
     @classmethod
     def from_json(cls, value: Any) -> Trail:
-        """From `to_json`, or from what earlier releases wrote: base 85, which Python decodes in a loop; in the first one a list.
+        """A trail from the value that `to_json` returns, or an earlier release's: base 85, which Python decodes in a loop, or a
+        list in the first one.
 
         Raises:
-            ValueError, LookupError, TypeError: it is neither.
+            ValueError, LookupError, TypeError: the value is invalid.
         """
         if isinstance(value, dict) and "crcs" in value:
             entries = Entries.from_json(value["entries"]) if "entries" in value else _NO_ENTRIES
@@ -76,21 +77,23 @@ class Trail:
 
     @property
     def bytes(self) -> int:
-        """About what it takes where it is kept."""
+        """Approximate size in memory, in bytes."""
         return len(self.sums) + 8 * len(self.entries.left)
 
     def with_earlier(self, earlier: Trail, scale: float, elapsed: float) -> Trail:
-        """The same with what the cache still holds of an earlier request (``Entries.with_earlier``)."""
+        """The trail, plus the entries of an earlier request that the cache still has (``Entries.with_earlier``)."""
         return replace(self, entries=self.entries.with_earlier(earlier.entries, scale, elapsed))
 
     def begun(self, share: float) -> Trail:
-        """That of so much of the request's beginning."""
+        """The trail of this share of the request's beginning."""
         size = round(min(1.0, share) * self.size)
         return Trail(size, self.sums[: size // _STEP * _WIDTH], self.entries.begun(share))
 
     def repeats(self, earlier: Trail) -> float:
-        """Share of an earlier request's messages with which this one begins, 0 to 1, and 1 when it is all. Of the kilobyte in
-        which they part half counts, unless it is the first one."""
+        """Share of an earlier request's messages that this one begins with, 0 to 1; 1 if it has all of them.
+
+        The kilobyte with the first difference counts half, unless it is the first one.
+        """
         low, high = 0, min(len(self.sums), len(earlier.sums)) // _WIDTH
         while low < high:
             middle = (low + high + 1) // 2
@@ -102,7 +105,7 @@ class Trail:
 
 @dataclass(frozen=True, slots=True)
 class Trails:
-    """Of one request: as it came in, and as it went out.
+    """The trails of one request as received and as sent.
 
     Attributes:
         key: checksum of the client's `prompt_cache_key`; 0 for none. Requests with different keys go to machines with caches of
@@ -114,16 +117,17 @@ class Trails:
     key: int = 0
 
     def to_json(self) -> dict[str, Any]:
-        """As a JSON value; `sent` is null where it equals `received`."""
+        """The trails as a JSON value; `sent` is null if it equals `received`."""
         sent = None if self.sent == self.received else self.sent.to_json()
         return {"received": self.received.to_json(), "sent": sent} | ({"key": self.key} if self.key else {})
 
     @classmethod
     def from_json(cls, value: Any) -> Trails:
-        """From `to_json`, or from what earlier releases wrote: base 85, which Python decodes in a loop; in the first one a list.
+        """Trails from the value that `to_json` returns, or an earlier release's: base 85, which Python decodes in a loop, or a
+        list in the first one.
 
         Raises:
-            ValueError, LookupError, TypeError: it is neither.
+            ValueError, LookupError, TypeError: the value is invalid.
         """
         first, second = value if isinstance(value, list) else (value["received"], value["sent"])
         received = Trail.from_json(first)
@@ -132,7 +136,7 @@ class Trails:
 
 
 def trails_of(received: Conversation, sent: Conversation, memo: Memo | None = None) -> Trails:
-    """The trails of a request; with a memo, that of what was received goes on from where the conversation's last one ended."""
+    """The trails of a request. With a memo, that of the received body continues from the conversation's last one."""
     trail = trail_of(received, memo)
     key = received.settings.get("prompt_cache_key")
     return Trails(trail, trail if sent is received else trail_of(sent), zlib.crc32(repr(key).encode()) if key else 0)
@@ -158,11 +162,11 @@ def trail_of(conversation: Conversation, memo: Memo | None = None) -> Trail:
 
 
 class _KnownTrail(NamedTuple):
-    """An earlier body, which the engine remembers too, and its sums.
+    """An earlier body, which the engine caches too, with its sums.
 
     Attributes:
-        begun: where its history starts, and the messages in front that stand elsewhere.
-        summed: up to where the body is in the sums.
+        begun: the start of its history, and the messages outside the history.
+        summed: the end of the summed part.
     """
 
     body: bytes
@@ -172,12 +176,12 @@ class _KnownTrail(NamedTuple):
 
 
 class _MarkedTrail(NamedTuple):
-    """The trail of an earlier body with cache marks, which move on.
+    """The trail of an earlier body with cache marks, which move from request to request.
 
     Attributes:
-        messages: indices of the first message behind each piece of it.
+        messages: index of the first message after each piece.
         ends: bytes up to there.
-        totals: checksums of these; all three begin with 0.
+        totals: checksums up to there; all three lists begin with 0.
     """
 
     body: bytes
@@ -192,12 +196,12 @@ def _nothing_known() -> _MarkedTrail:
 
 
 def _ends_are_kept(conversation: Conversation) -> bool:
-    """Whether a cache that hits at marks keeps the whole of it without one."""
+    """Whether a cache that hits at marks keeps the whole body without one."""
     return conversation.marked_at_end or takes_breakpoints(conversation.model)
 
 
 def _trail_with_entries(conversation: Conversation, memo: Memo | None) -> Trail:
-    """The trail of a body with cache marks, gone on from where it parts from the last one."""
+    """The trail of a body with cache marks, continued from where it differs from the last one."""
     messages, wire = conversation.messages, conversation.wire
 
     def run(known: _MarkedTrail | None, same: int) -> _MarkedTrail:
@@ -227,8 +231,8 @@ def _trail_with_entries(conversation: Conversation, memo: Memo | None) -> Trail:
 
 
 def _entries(conversation: Conversation, known: _MarkedTrail) -> Entries:
-    """What the marks of a body ask to have kept, and the beginnings of it that may have been."""
-    whole = max(len(conversation.body), known.trail.size)  # what is no message is about as dense
+    """The cache entries requested by a body's marks, and the prefixes that may be cached already."""
+    whole = max(len(conversation.body), known.trail.size)  # everything else has about the same tokens per byte
     front = whole - known.trail.size
     left, sums, last = dict[int, KeptPrefix](), {0}, 0
     for index in conversation.messages.marked[-_MARKS:]:
@@ -247,20 +251,20 @@ def _entries(conversation: Conversation, known: _MarkedTrail) -> Entries:
 
 
 def _piece_of(conversation: Conversation, known: _MarkedTrail, index: int) -> int:
-    """The piece that a message is in, or is; 0: it stands in front of all."""
+    """The piece that a message belongs to; 0 if it comes before all pieces."""
     start, end = conversation.history
     outside = not start <= conversation.spans[index][0] < end
     return 0 if outside and not conversation.wire.unmarks_outside else bisect_right(known.messages, index)
 
 
 def _ends_of(conversation: Conversation, known: _MarkedTrail, index: int, place: int) -> Iterator[tuple[int, int, int | None]]:
-    """Where the parts of a marked message end: checksum, bytes up to there, and the life that a mark asks for."""
+    """The ends of a marked message's parts: checksum, bytes up to there, and the lifetime requested by a mark."""
     if not place:
         yield 0, 0, _own_life(conversation, index)
         return
     parts = list(_part_ends(conversation, known, index, place))
     yield from parts[:-1]
-    beside = all(life is None for _, _, life in parts)  # it is on the message itself, or within a part
+    beside = all(life is None for _, _, life in parts)  # the mark is on the message itself, or within a part
     yield known.totals[place], known.ends[place], _own_life(conversation, index) if beside else parts[-1][2]
 
 
@@ -269,7 +273,7 @@ def _own_life(conversation: Conversation, index: int) -> int:
 
 
 def _part_ends(conversation: Conversation, known: _MarkedTrail, index: int, place: int) -> Iterator[tuple[int, int, int | None]]:
-    """The same of all parts of what a piece is made of."""
+    """The same for all parts of the elements of a piece."""
     total, end = known.totals[place - 1], known.ends[place - 1]
     for part in conversation.wire.bare_parts(conversation, index):
         total, end = zlib.crc32(part.written, total), end + len(part.written)
@@ -277,10 +281,9 @@ def _part_ends(conversation: Conversation, known: _MarkedTrail, index: int, plac
 
 
 def _settled(known: _MarkedTrail, same: int, conversation: Conversation) -> int:
-    """The last border of an earlier trail's pieces up to which the conversation is the same, of which that is known of `same`
-    messages."""
+    """The last piece border up to which the conversation is unchanged, given that `same` messages are."""
     border = bisect_right(known.messages, same) - 1
-    if not (border and conversation.groups):  # a message is all of its element
+    if not (border and conversation.groups):  # each message is an element of its own
         return border
     end = element_place(conversation, known.messages[border] - 1)[1]
     behind = len(conversation.text[end:].encode("utf-8"))
@@ -288,19 +291,19 @@ def _settled(known: _MarkedTrail, same: int, conversation: Conversation) -> int:
 
 
 def _outside(conversation: Conversation) -> str:
-    """The messages that stand outside of the array of messages, which come first."""
+    """The messages outside the array of messages, which come first."""
     start, end = conversation.history
     pairs = zip(conversation.messages, conversation.spans, strict=True)
     return "".join([message.raw for message, (at, _) in takewhile(lambda pair: not start <= pair[1][0] < end, pairs)])
 
 
 def _end(sums: bytes) -> int:
-    """Where the last whole kilobyte ends."""
+    """The end of the last whole kilobyte."""
     return len(sums) // _WIDTH * _STEP
 
 
 def _trail(rest: bytes, known: bytes) -> Trail:
-    """The trail of a text of whose beginning the sums are known, and which goes on with the rest."""
+    """The trail of a text: `known` are the sums of its beginning, `rest` is the remaining text."""
     begin, view = _end(known), memoryview(rest)
     starts = range(0, min(len(rest) - _STEP + 1, _MOST * _STEP - begin), _STEP)
     total = int.from_bytes(known[-_WIDTH:], "little")

@@ -39,12 +39,12 @@ def _quoted(text: str) -> bytes:
 
 
 def member(key: Key) -> bytes:
-    """How an index names an item."""
+    """The name of an item in an index."""
     return json.dumps([key.kind, key.id]).encode()
 
 
 def key_of(tenant: str, named: bytes) -> Key | None:
-    """The key that an index names; None, which is logged and counted, if it names none."""
+    """The key for a name in an index; None, which is logged and counted, if the name is invalid."""
     try:
         kind, name = json.loads(named)
     except (ValueError, TypeError, RecursionError):
@@ -56,27 +56,27 @@ def key_of(tenant: str, named: bytes) -> Key | None:
 
 
 def kind_index(space: bytes, kind: str) -> bytes:
-    """The zset of the items of a kind."""
+    """The zset of all items of a kind."""
     return space + b"k:" + blob(kind)
 
 
 def label_index(space: bytes, conversation: str) -> bytes:
-    """The zset of the items put under a conversation."""
+    """The zset of all items stored under a conversation."""
     return space + b"c:" + blob(conversation)
 
 
 def index_of_indexes(space: bytes) -> bytes:
-    """The zset of a space's zsets."""
+    """The zset of all zsets of a space."""
     return space + b"s"
 
 
 class OneServer:
-    """All keys lie together."""
+    """Keys on a single server."""
 
     spread = False
 
     def spaces(self, tenant: str) -> list[bytes]:
-        """What the names of a tenant's keys begin with."""
+        """The prefixes of a tenant's keys."""
         return [b"turnfold:{" + _quoted(tenant) + b"}:"]
 
     def space(self, key: Key) -> bytes:
@@ -88,7 +88,7 @@ class OneServer:
         return self.space(key) + b"i:" + _quoted(key.kind) + b":" + blob(key.id)
 
     def together(self, keys: Iterable[Key]) -> list[list[int]]:
-        """The positions of keys, in groups that one command may name."""
+        """The positions of keys, in groups that a single command may name."""
         positions = [position for position, _ in enumerate(keys)]
         return [positions] if positions else []
 
@@ -97,12 +97,12 @@ class OneServer:
         return b"turnfold:{}:" + letter + b":" + blob(name)
 
     def mark(self, batch: str, name: str) -> bytes:
-        """The key that says that a batch was taken, as far as it concerns a log or table."""
+        """The key that marks a batch as applied to a log or table."""
         del name
         return b"turnfold:{}:b:" + blob(batch)
 
     def pattern(self, letter: bytes) -> bytes:
-        """What the keys of all logs, or of all tables, match."""
+        """The pattern of the keys of all logs, or of all tables."""
         return self.own(letter, "*")
 
     def name_of(self, key: bytes, letter: bytes) -> str:
@@ -111,7 +111,7 @@ class OneServer:
 
 
 class Spread(OneServer):
-    """Keys are spread over the slots of a cluster."""
+    """Keys spread over the slots of a cluster."""
 
     spread = True
 

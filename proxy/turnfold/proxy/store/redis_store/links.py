@@ -36,23 +36,23 @@ from turnfold.config.values import split_servers
 from turnfold.proxy.store.base import StoreFailed
 from turnfold.proxy.store.redis_store.keys import OneServer, Spread
 
-_SCANNED: Final = 1000  # keys that a server looks at in one step
-_SOCKET_TIMEOUT: Final = 10.0  # the last resort; what a caller waits for is the guard's affair
-_NODE_PATIENCE: Final = 0.5  # seconds for a server to answer that is asked whether it is there
-_LOOK_EVERY: Final = 1.0  # seconds until Sentinel is asked again who the primary is
+_SCANNED: Final = 1000  # keys that a server scans in one step
+_SOCKET_TIMEOUT: Final = 10.0  # a last resort; the guard limits how long callers wait
+_NODE_PATIENCE: Final = 0.5  # seconds for a server to answer whether it is up
+_LOOK_EVERY: Final = 1.0  # seconds between questions to Sentinel about the primary
 _PORTS: Final = {"": 6379, "cluster": 6379, "sentinel": 26379}
 _OF_SENTINEL: Final = "sentinel_"
 
 
 @dataclass(frozen=True, slots=True)
 class _Address:
-    """A URL in its parts.
+    """The parts of a URL.
 
     Attributes:
         hosts: host and port of each server named.
-        options: arguments of a connection to any of them, without host and port; `ssl` says whether with TLS.
+        options: arguments of a connection to any of them, except host and port; `ssl` says whether to use TLS.
         path: what follows the hosts.
-        sentinel: arguments of a connection to Sentinel alone.
+        sentinel: arguments for connections to Sentinel only.
     """
 
     kind: str
@@ -78,11 +78,11 @@ def _address(url: str) -> _Address:
 
 
 class Link:
-    """Connections to one server at a time, of a pool that is given.
+    """Connections from a given pool, to one server at a time.
 
     Attributes:
-        client: redis-py's.
-        layout: which keys lie together.
+        client: redis-py's client.
+        layout: which keys are on the same server.
     """
 
     def __init__(self, pool: aioredis.ConnectionPool) -> None:
@@ -94,15 +94,15 @@ class Link:
 
     @property
     def serving(self) -> object:
-        """Stands for the server that calls lead to; another value once they may lead to another server."""
+        """Identifies the server that calls go to; changes once they may go to another server."""
         return self._left
 
     async def ready(self) -> Any:
-        """The client, fit to be asked."""
+        """The client, ready for calls."""
         return self.client
 
     async def leave(self) -> None:
-        """Give up every connection, those in use once their command is done: they may lead to a server that has been demoted."""
+        """Close every connection (those in use once their command is done), since they may lead to a demoted server."""
         await self._pool.update_active_connections_for_reconnect()  # type: ignore[no-untyped-call]
         await self._pool.disconnect(inuse_connections=False)
         self._left += 1
@@ -116,7 +116,7 @@ class Link:
         self._answers = True
 
     async def scan(self, pattern: bytes) -> AsyncIterator[bytes]:
-        """All keys that match."""
+        """All matching keys."""
         async for key in self.client.scan_iter(match=pattern, count=_SCANNED):
             yield key
 
@@ -126,7 +126,7 @@ class Link:
 
 
 class _Sentinels(Sentinel):
-    """Asks every Sentinel at once: one that hangs would keep a caller waiting for longer than it waits for the store."""
+    """Asks every Sentinel at once, since one that hangs would delay a caller for longer than it waits for the store."""
 
     async def discover_master(self, service_name: str) -> tuple[str, int]:
         """The address of the primary, from the first Sentinel that knows it.
@@ -154,10 +154,10 @@ class _Sentinels(Sentinel):
 
 
 class _PrimaryPool(SentinelConnectionPool):
-    """Connections that are not used again once Sentinel names another primary, not even those in use at that moment.
+    """Connections that are not reused once Sentinel names another primary, including those in use at that moment.
 
     Attributes:
-        changes: how often another primary was named. Sentinels disagree for a moment, so one may be named again.
+        changes: how often another primary was named. Sentinels may disagree briefly, so one may be named again.
     """
 
     changes = 0
@@ -176,8 +176,8 @@ class _PrimaryPool(SentinelConnectionPool):
 class SentinelLink(Link):
     """Connections to the primary that Sentinel names.
 
-    A primary that is replaced on purpose stays up, and takes writes that are lost once Sentinel makes it a replica, some ten
-    seconds later. So Sentinel is asked again and again while there are calls; no call waits for that.
+    A primary that is replaced on purpose stays up. It accepts writes that are lost when Sentinel makes it a replica, about ten
+    seconds later. So Sentinel is asked repeatedly while there are calls; no call waits for that.
     """
 
     def __init__(self, address: _Address, own: dict[str, Any]) -> None:
@@ -188,7 +188,7 @@ class SentinelLink(Link):
         timeouts = {name: min(_NODE_PATIENCE, own[name]) for name in ("socket_connect_timeout", "socket_timeout")}
         of_tls = {name: value for name, value in options.items() if name.startswith("ssl")}
         credentials = {name.removeprefix(_OF_SENTINEL): value for name, value in address.sentinel.items()}
-        # A client opens no connection, and complains of wrong arguments only when it does.
+        # A client does not connect on creation, and reports invalid arguments only when it connects.
         alone: Any = aioredis.Redis(host="", **of_tls, **credentials).connection_pool
         alone.make_connection()
         self._sentinels = _Sentinels(  # type: ignore[no-untyped-call]
@@ -203,7 +203,7 @@ class SentinelLink(Link):
 
     @property
     def serving(self) -> object:
-        """See `Link`. A pool whose connections broke finds the new primary, and nobody has to leave."""
+        """See `Link`. A pool with broken connections finds the new primary by itself."""
         return self._left, self._named.changes
 
     async def ready(self) -> Any:
@@ -214,7 +214,7 @@ class SentinelLink(Link):
         return await super().ready()
 
     async def _follow(self) -> None:
-        """Learn whether the primary has been replaced."""
+        """Check whether the primary has been replaced."""
         with contextlib.suppress(errors.RedisError, OSError):
             await self._named.get_master_address()
 
@@ -228,10 +228,10 @@ class SentinelLink(Link):
 
 
 class ClusterLink:
-    """Connections to every primary of a cluster; as `Link`.
+    """Connections to every primary of a cluster; see `Link`.
 
     Attributes:
-        client: redis-py's; another one after a server was lost.
+        client: redis-py's client; replaced after a server was lost.
         layout: see `Link`.
     """
 
@@ -250,18 +250,18 @@ class ClusterLink:
 
     def _client(self, hosts: Sequence[tuple[str, int]]) -> Any:
         nodes = [ClusterNode(host, port) for host, port in hosts]
-        # After so many commands that a node sends elsewhere, the client would close every connection, under others' feet.
+        # Otherwise the client would close every connection after this many redirected commands, even those in use by others.
         return RedisCluster(startup_nodes=nodes, reinitialize_steps=0, **self._options)
 
     async def ready(self) -> Any:
-        """The client, which knows where each key lies: one that does not would ask any node."""
+        """The client, which knows the location of each key; otherwise it would ask any node."""
         return await self.client.initialize()
 
     async def leave(self) -> None:
-        """Nothing: a server that has been demoted says who has taken over."""
+        """Do nothing: a demoted server names its successor."""
 
     async def ping(self) -> None:
-        """Return if every primary answers. What it finds out goes on being found out if the caller gives up."""
+        """Return if every primary answers. The check continues if the caller gives up."""
         if self._mending is None or self._mending.done():
             self._mending = asyncio.create_task(self._mend(), name="turnfold-cluster")
             self._mending.add_done_callback(lambda task: task.cancelled() or task.exception())
@@ -281,7 +281,7 @@ class ClusterLink:
                 await self._ask_primaries(fresh)
                 self.client, fresh = fresh, self.client
                 self._mended += 1
-            finally:  # of the two, the one that is not used
+            finally:  # the unused one of the two
                 await fresh.aclose()
 
     async def _ask_primaries(self, client: Any) -> None:
@@ -306,7 +306,7 @@ class ClusterLink:
         return True
 
     async def scan(self, pattern: bytes) -> AsyncIterator[bytes]:
-        """All keys that match, of every primary."""
+        """All matching keys of every primary."""
         async for key in (await self.ready()).scan_iter(match=pattern, count=_SCANNED):
             yield key
 
@@ -319,14 +319,14 @@ class ClusterLink:
 
 
 def open_link(url: str, connect_timeout: float, lanes: int) -> Link | ClusterLink:
-    """Connections behind a URL; nothing is sent.
+    """Connections for a URL. Nothing is sent yet.
 
     Args:
         connect_timeout: seconds that a new connection may take.
-        lanes: how many commands the caller sends at the same time.
+        lanes: maximum number of simultaneous commands.
 
     Raises:
-        StoreFailed: the URL is not understood.
+        StoreFailed: the URL is invalid.
     """
     own = {
         "socket_connect_timeout": connect_timeout,
@@ -341,7 +341,7 @@ def open_link(url: str, connect_timeout: float, lanes: int) -> Link | ClusterLin
         if address is not None:
             return SentinelLink(address, own)
         pool: Any = aioredis.ConnectionPool.from_url(url, max_connections=2 * lanes, **own)
-        pool.make_connection()  # options of the URL are looked at only here; this connects to nothing
+        pool.make_connection()  # only this checks the URL's options; it does not connect
         return Link(pool)
     except (TypeError, ValueError, errors.RedisError, errors.RedisClusterException) as exc:
         raise StoreFailed(f"TURNFOLD_STORE_URL: the store's URL is not understood: {exc}") from exc

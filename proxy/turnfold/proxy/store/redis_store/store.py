@@ -44,10 +44,10 @@ T = TypeVar("T")
 
 _PAGE: Final = 500
 _WRONG_TYPE: Final = "WRONGTYPE"
-_LANES: Final = 32  # commands under way at the same time, so many connections
+_LANES: Final = 32  # simultaneous commands, each with its own connection
 _MOST_BYTES: Final = 16 * 2**20
-_ENTRY: Final = 100  # bytes that a counter, a line or an item takes beside its text
-_AGE: Final = 60.0  # seconds: a primary that was replaced is a replica long before
+_ENTRY: Final = 100  # bytes of a counter, a line or an item besides its text
+_AGE: Final = 60.0  # seconds; a replaced primary is a replica long before that
 
 
 def _milliseconds(ttl: float) -> int:
@@ -55,17 +55,17 @@ def _milliseconds(ttl: float) -> int:
 
 
 class _Step:
-    """A script that a server keeps, and is given again where it does not have it."""
+    """A script cached by the server, and sent again if the server lacks it."""
 
     def __init__(self, text: str) -> None:
         self._text = text
         self._name = hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest()
 
     async def run(self, client: Any, keys: Sequence[bytes], values: Sequence[Any]) -> Any:
-        """Its result. The server compares and writes in one step."""
+        """Run the script and return its result. The server compares and writes in one step."""
         try:
             return await client.execute_command("EVALSHA", self._name, len(keys), *keys, *values)
-        except errors.NoScriptError:  # a new server, one that has taken over, or one that was restarted
+        except errors.NoScriptError:  # a new, promoted or restarted server
             return await client.execute_command("EVAL", self._text, len(keys), *keys, *values)
 
 
@@ -84,9 +84,9 @@ def _size(batch: Batch) -> int:
 class NewestBatches:
     """Implements ``NewestWrites``.
 
-    Replication is asynchronous: a replica that is promoted may lack the last writes, and a primary that was replaced takes writes
-    until its clients leave it, which are gone when it becomes a replica. The mark of a batch is stored with it, so one that did
-    arrive counts once however often it is repeated.
+    Replication is asynchronous. A promoted replica may lack the last writes, and a replaced primary accepts writes until its
+    clients leave it, which are lost when it becomes a replica. A batch's mark is stored with it, so a batch that did arrive
+    counts once however often it is repeated.
     """
 
     def __init__(self, link: Link | ClusterLink) -> None:
@@ -120,16 +120,16 @@ class NewestBatches:
 
 
 class RedisStore:
-    """A store behind a URL (``links``); nothing is sent before the first call.
+    """A store behind a URL (``links``). Nothing is sent before the first call.
 
     Args:
         connect_timeout: seconds that a new connection may take.
 
     Attributes:
-        newest_writes: batches for a server that takes over, kept and repeated by whoever records them.
+        newest_writes: batches for a server that takes over, stored and repeated by whoever records them.
 
     Raises:
-        StoreFailed: the URL is not understood.
+        StoreFailed: the URL is invalid.
     """
 
     def __init__(self, url: str, connect_timeout: float = 0.1) -> None:
@@ -147,7 +147,7 @@ class RedisStore:
             return await script.run(await self._link.ready(), keys, values)
 
     async def _call(self, work: Callable[[], Awaitable[T]], again: bool = True) -> T:
-        """Run and translate exceptions; with `again`, repeat the call once on a new connection if a pooled one went stale."""
+        """Run a call and translate its exceptions. If `again`, repeat it once on a new connection if a pooled one was stale."""
         try:
             return await work()
         except errors.ReadOnlyError as exc:
@@ -155,7 +155,7 @@ class RedisStore:
             await self._link.leave()
             if not again:
                 raise _translate(exc) from exc
-        # AttributeError: redis-py's cluster client, where another call closes a connection that is just being opened.
+        # AttributeError: raised by redis-py's cluster client if another call closes a connection that is just being opened.
         except (errors.ConnectionError, ConnectionError, AttributeError) as exc:
             if not again or isinstance(exc, errors.AuthenticationError):
                 raise _translate(exc) from exc
@@ -168,7 +168,7 @@ class RedisStore:
             found: list[bytes | None] = [None] * len(keys)
 
             async def read(group: Sequence[int]) -> None:
-                # Of a key that holds another type MGET says that there is nothing.
+                # For a key of another type, MGET returns nothing.
                 values = await self._do("MGET", *(self._keys.item(keys[position]) for position in group))
                 for position, value in zip(group, values, strict=True):
                     found[position] = value
@@ -206,7 +206,7 @@ class RedisStore:
     async def swap(self, expected: bytes | None, item: Item) -> bool:
         guard = "absent" if expected is None else hashlib.sha1(expected, usedforsecurity=False).hexdigest()
         keys, values = self._save_arguments(guard, [item])
-        # Not repeated when the connection breaks: it may have been done, and then the expected value is gone.
+        # Not repeated if the connection breaks: the swap may have succeeded, and then the expected value is gone.
         return bool(await self._call(lambda: self._run(_SAVE, keys, values), again=False))
 
     async def _indexes(self, scope: Scope, space: bytes) -> list[bytes]:
@@ -223,7 +223,7 @@ class RedisStore:
         return sorted(key for key in keys if scope.kind in {None, key.kind})
 
     async def _of_type(self, what: str, *command: Any) -> Any:
-        """What a command reads; an empty list where the key holds another type."""
+        """The result of a command; an empty list if the key has another type."""
         try:
             return await self._do(*command)
         except errors.ResponseError as exc:
@@ -233,7 +233,7 @@ class RedisStore:
             return []
 
     async def _named(self, scope: Scope, space: bytes) -> list[Key]:
-        """The keys that the indexes of a space name."""
+        """The keys listed in the indexes of a space."""
         return [key for name in await self._indexes(scope, space) for key in await self._members(scope, name)]
 
     async def _live(self, scope: Scope, space: bytes) -> list[Key]:
@@ -298,7 +298,7 @@ class RedisStore:
         for name, additions in batch.additions.items():
             pairs = [value for counter, number in additions.items() for value in (blob(counter), number)]
             parts.append((name, self._keys.own(b"n", name), ["n", life, len(pairs), *pairs]))
-        # In one step where all lies together; a log and a table of the same name share the mark of the batch.
+        # In one step if all keys are on one server; a log and a table of the same name share the batch's mark.
         names = dict.fromkeys(name for name, _, _ in parts)
         groups = [[part for part in parts if part[0] == name] for name in names] if self._keys.spread else [parts]
 
@@ -350,10 +350,10 @@ class RedisStore:
         return await self._call(work)
 
     async def scrub(self) -> None:
-        """Nothing: what a server has written to its own disk (AOF, snapshots) is replaced when it next rewrites them."""
+        """Do nothing: data that a server has written to its own disk (AOF, snapshots) is replaced when it next rewrites them."""
 
     async def sweep(self) -> None:
-        """Nothing: the server does it."""
+        """Do nothing: the server removes expired items."""
 
     async def ping(self) -> None:
         await self._call(self._link.ping)
@@ -368,8 +368,10 @@ class RedisStore:
 
 
 async def _all(works: Iterable[Awaitable[T]]) -> list[T]:
-    """The results of all works, which run side by side; the first failure once all have ended, so that a repetition of the call
-    does not meet what is still under way."""
+    """The results of all works, which run concurrently.
+
+    The first failure is raised once all have ended, so that a repeated call does not overlap with running ones.
+    """
     pending = list(works)
     if len(pending) == 1:
         return [await pending[0]]
@@ -381,7 +383,7 @@ async def _all(works: Iterable[Awaitable[T]]) -> list[T]:
 
 
 def _sums(table: dict[bytes, bytes]) -> dict[str, int]:
-    """A table of counts, without what is no count."""
+    """A table of counts, without invalid ones."""
     found: dict[str, int] = {}
     for counter, value in table.items():
         try:
@@ -396,7 +398,7 @@ _AWAY: Final = (
     errors.ConnectionError, errors.TimeoutError, errors.BusyLoadingError, errors.ClusterError, errors.TryAgainError,
     errors.RedisClusterException, OSError, AttributeError,
 )  # fmt: skip
-#: How Redis 6 and 7, Valkey 8 and 9, and a script that they run say that the user lacks a permission; the last two: for a key.
+#: How Redis 6 and 7, Valkey 8 and 9, and their scripts report a missing permission; the last two are for a key.
 _FORBIDDEN: Final = (
     "no permissions to",
     "can't run this command or subcommand",
@@ -404,10 +406,10 @@ _FORBIDDEN: Final = (
     "can't access one of the keys",
 )
 _TRUST: Final = "its certificate is not trusted: name its authority's file in the URL, as in ?ssl_ca_certs=/etc/redis-ca.pem"
-#: What a user needs for all that Turnfold asks of a server; in a cluster also where keys lie.
+#: The permissions that Turnfold needs; in a cluster also those for finding keys.
 _GRANTS: Final = "~turnfold:* +@read +@write +@scripting +@connection +info"
 _GRANTS_OF_CLUSTER: Final = "+cluster +command"
-#: What a server that is of another kind than the URL says answers, and what to do.
+#: Answers of servers of another kind than the URL says, and what to do.
 _KNOWN_CAUSES: Final = (
     ("Cluster mode is not enabled", "the server is not part of a cluster: use redis://"),
     ("cluster support disabled", "the server is not part of a cluster: use redis://"),
