@@ -18,12 +18,12 @@ from turnfold.compression.text.lower import lower_text, words
 from turnfold.compression.text.quotes import Quotable
 from turnfold.compression.text.sentences import rough_sentences
 
-_LONGEST: Final = 80  # characters of an answer; a longer one says what it is about
-_END: Final = 600  # characters of a message in which it asks
-_LAST: Final = 3  # sentences of it in which the question is: "You will find it in your mail." may follow
+_LONGEST: Final = 80  # characters of an answer; a longer one is clear without its question
+_END: Final = 600  # characters at the end of a message that may contain a question
+_LAST: Final = 3  # last sentences that may contain the question; "You will find it in your mail." may follow
 _FIGURE: Final = re.compile(r"\d")
 _QUESTION: Final = re.compile(r"[?？؟]")
-#: A question without its sign: "Please tell me your order number."
+#: A question without a question mark: "Please tell me your order number."
 _PLEASE: Final = re.compile(
     r"\b(?:please|bitte|s'il (?:te|vous)|por favor|per favore|alstublieft|proszę|lütfen|пожалуйста|vui lòng)\b"
     r"|请|請|ください|下さい|주세요|من فضلك|कृपया",
@@ -32,8 +32,9 @@ _PLEASE: Final = re.compile(
 
 
 def asked(before: Quotable, answer: Quotable) -> Range | None:
-    """Where a message of the assistant asks what a user's message answers in so few words that they need the question;
-    or the item of its list that the answer picks."""
+    """The range of the assistant's question that a user's very short answer depends on, or of the list item that the answer
+    picks.
+    """
     if item := picked(before, answer):
         return item
     if before.role != "assistant" or not 0 < len(answer.text) <= _LONGEST or _QUESTION.search(answer.text):
@@ -49,7 +50,7 @@ def asked(before: Quotable, answer: Quotable) -> Range | None:
 
 
 def merely_agrees(text: str) -> bool:
-    """Whether an answer is "Yes, please" or the like: what comes of it is said by what follows."""
+    """Whether an answer is "Yes, please" or similar, so that the next messages show its result."""
     return EMPTY.issuperset(words(lower_text(text))) and not _FIGURE.search(text) and place_named(text) is None
 
 

@@ -12,7 +12,7 @@ from turnfold.compression.shorten.file_forms import UNCHANGED, Changed, Lines
 from turnfold.compression.text.file_edits import bare_line
 from turnfold.compression.tokens import Count
 
-_HEADS: Final = (2000, 1000, 600, 400, 250, 160, 100, 60)  # characters of a string that stay, mildest first
+_HEADS: Final = (2000, 1000, 600, 400, 250, 160, 100, 60)  # characters of a string to keep, mildest first
 
 
 def _cut(text: str, head: int, changed: Changed) -> str:
@@ -27,8 +27,10 @@ def _cut(text: str, head: int, changed: Changed) -> str:
 
 
 def _shown(text: str, end: int, room: int, changed: Changed) -> list[str | None]:
-    """The lines of a text up to `end`, and behind it those that are new in its file, in `room` characters; none that its file no
-    longer has. None stands for lines that are left out between others."""
+    """The lines of a text up to `end`, then those that are new in its file, in `room` characters.
+
+    Lines that its file no longer has are omitted. None stands for a gap between lines.
+    """
     lines: list[str | None] = []
     start = 0
     for line in (text if changed.telling else text[:end]).split("\n"):
@@ -46,7 +48,7 @@ def _shown(text: str, end: int, room: int, changed: Changed) -> list[str | None]
 
 
 def _is_among(line: str, lines: Lines) -> bool:
-    """Whether a line is among those that were read from JSON, where some of its characters may be escaped."""
+    """Whether a line is among lines read from JSON, where some of its characters may be escaped."""
     return bare_line(line) in lines or bare_line(write(line)[1:-1].replace('\\"', '"')) in lines
 
 
@@ -64,8 +66,8 @@ def _shrunk(value: Any, head: int, changed: Changed) -> Any:
 def facts_arguments(arguments: str, keep: int, count: Count, changed: Changed = UNCHANGED) -> str:
     """A call's `arguments` in about `keep` tokens, still valid JSON with the same keys.
 
-    Only strings are shortened, by the mildest cut that fits: to their beginning, and to what is new in them of a file that was
-    written before (`changed`). Arguments that are not JSON, or would not get smaller, are returned unchanged.
+    Only strings are shortened, by the mildest cut that fits: to their beginning, and to their new lines if they are a file that
+        was written before (`changed`). Arguments that are not JSON, or would not get smaller, are returned unchanged.
     """
     before = count(arguments)
     if before <= keep:

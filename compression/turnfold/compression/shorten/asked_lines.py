@@ -20,22 +20,22 @@ from turnfold.compression.shorten.lines import WeighedLine
 from turnfold.compression.text import words
 from turnfold.compression.text.ties.stanzas import Stanzas
 
-_LONGEST: Final = 600  # characters of a message that asks for something; of a longer one the words name too much
+_LONGEST: Final = 600  # characters of a message with a request; the words of a longer one name too much
 _SHORTEST: Final = 3  # letters of a word; a figure may be shorter
 _MOST_WORDS: Final = 60
 _FEWEST_ROWS: Final = 8
-_FEW: Final = 2  # rows that a telling word stands in
-_MOST: Final = 3  # rows that are asked for
-_NEAR: Final = 24  # rows below one in which something else that is asked may stand
-_MOST_NEAR: Final = 2  # such rows for each word, as of what a diff replaces
-#: Of a row that is asked for: as that of a failure.
+_FEW: Final = 2  # rows with an informative word
+_MOST: Final = 3  # requested rows
+_NEAR: Final = 24  # rows after one in which the rest of the request may be
+_MOST_NEAR: Final = 2  # such rows for each word, for example the two sides of a diff
+#: Evidence grade of a requested row: that of a failure.
 EVIDENCE: Final = 3
 _NEARBY: Final = 2
-_RECORD: Final = 800  # characters of a record that is asked for
+_RECORD: Final = 800  # characters of a requested record
 
 
 class TaskWords(frozenset[str]):
-    """Words of a task, of which some are what the user asked for."""
+    """Words of a task; some of them are what the user asked for."""
 
     asked: tuple[str, ...]
 
@@ -52,10 +52,10 @@ class TaskWords(frozenset[str]):
 
 
 def task_words(said: Iterable[str], messages: Iterable[str]) -> TaskWords:
-    """Words of a task.
+    """The words of a task.
 
     Args:
-        said: all of them, in lower case.
+        said: all words, in lower case.
         messages: what the user wrote.
     """
     short = [words.fold(text) for text in messages if len(text) <= _LONGEST]
@@ -63,7 +63,7 @@ def task_words(said: Iterable[str], messages: Iterable[str]) -> TaskWords:
 
 
 def _content(folded: str) -> Iterator[str]:
-    """The words that say something, and two of them in a row as code writes them in one: "pod IP" is "podIP"."""
+    """The content words, and pairs of words as code joins them: "pod IP" is "podIP"."""
     said = words.words(folded)
     content = words.content(said, words.language(set(said)))
     yield from (word for word in content if len(word) >= _SHORTEST or word.isdigit() or not word.isascii())
@@ -71,8 +71,11 @@ def _content(folded: str) -> Iterator[str]:
 
 
 def with_asked(rows: list[WeighedLine], said: frozenset[str]) -> list[WeighedLine]:
-    """The rows, those that are asked for as evidence: up to three that hold a word which stands in hardly another, or more of the
-    words than all others, and below these the next ones with what else is asked."""
+    """The rows, with the requested ones marked as evidence.
+
+    These are up to three rows that have a word occurring in few others, or more of the words than all others; and after them the
+    next rows with the rest of the request.
+    """
     asked = said.asked if isinstance(said, TaskWords) else ()
     if not asked or len(rows) < _FEWEST_ROWS:
         return rows
@@ -91,7 +94,7 @@ def with_asked(rows: list[WeighedLine], said: frozenset[str]) -> list[WeighedLin
 
 
 def _of_records(rows: Sequence[WeighedLine], named: Sequence[int]) -> Iterator[int]:
-    """The rows of the records of several lines that rows stand in, where those are one record or two."""
+    """The rows of the multi-line records around some rows, if those are one or two records."""
     if not named or len(named) > _FEW:
         return
     starts = [0, *accumulate(len(row.text) + 1 for row in rows)]
@@ -103,7 +106,7 @@ def _of_records(rows: Sequence[WeighedLine], named: Sequence[int]) -> Iterator[i
 
 
 def _named(places: Mapping[str, Sequence[int]], held: Mapping[int, int]) -> list[int]:
-    """The rows that are asked for, those with most of the words first."""
+    """The requested rows, those with most words first."""
     telling = {i for found in places.values() if len(found) <= _FEW for i in found}
     most = max(held.values(), default=0)
     best = [i for i, number in held.items() if number == most]
@@ -113,13 +116,13 @@ def _named(places: Mapping[str, Sequence[int]], held: Mapping[int, int]) -> list
 
 
 def _next(found: Sequence[int], at: int) -> Sequence[int]:
-    """The next rows of a word behind a row."""
+    """The next rows with a word after a row."""
     first = bisect_right(found, at)
     return [k for k in found[first : first + _MOST_NEAR] if k <= at + _NEAR]
 
 
 def _places(rows: Sequence[WeighedLine], asked: Sequence[str]) -> dict[str, list[int]]:
-    """The rows that hold each of the words, in order."""
+    """The rows with each of the words, in order."""
     lines = [row.text.lower() for row in rows]
     whole = "\n".join(lines)
     found: dict[str, list[int]] = {}

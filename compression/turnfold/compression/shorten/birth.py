@@ -20,16 +20,16 @@ from turnfold.compression.shorten.exact_json import Inexact, Number, encodable, 
 from turnfold.compression.text.kinds import parts
 from turnfold.compression.tokens import Count
 
-#: Records that make a table: in a short one a key beside each value tells at once what the head of a table tells from afar.
+#: Records that make a table: in a short one, a key next to each value is clearer than a distant header.
 _FEWEST: Final = 5
-_WORTH: Final = 0.8  # of the tokens of plain JSON that a table may have
-_GAIN: Final = 0.9  # of a text's tokens that its form may have
+_WORTH: Final = 0.8  # share of the tokens of plain JSON that a table may have
+_GAIN: Final = 0.9  # share of a text's tokens that its form may have
 _REFERENCE: Final = re.compile(r"@\d+")
 _BARE_NAME: Final = re.compile(r"[A-Za-z_$][\w$ -]*(?<! )")
 _NUMBER: Final = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?")
 _NOT_BARE: Final = re.compile(r"[|\n\r\x00-\x1f\x7f\x85\u2028\u2029]|^[\s\"\[{@]|\s$")
 _ANSI: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
-_RUN: Final = 3  # equal lines in a row that are worth counting
+_RUN: Final = 3  # consecutive equal lines worth counting
 _COUNTED: Final = re.compile(r" \[×\d+\]$")
 #: Kinds whose white space a model may have to repeat.
 _QUOTED_KINDS: Final = frozenset({"code", "diff", "yaml", "fence", "markdown", "html", "xml", "csv", "table"})

@@ -18,9 +18,9 @@ from typing import Final, NamedTuple
 
 from turnfold.compression.shorten.needed import NeededPieces, all_needed
 
-_FEW: Final = 120  # pieces up to which a choice is improved by exchange: beyond, greed leaves little
+_FEW: Final = 120  # pieces up to which a choice is improved by exchanges; beyond, the greedy choice is nearly optimal
 _EXCHANGES: Final = 30
-_ROUNDING: Final = 1e-6  # more than what is added up in another order differs by
+_ROUNDING: Final = 1e-6  # more than the difference from adding in another order
 _OVERHEAD: Final = 3  # tokens: keeps one-word pieces from winning by their price alone
 
 
@@ -34,7 +34,7 @@ class CoverageItem(NamedTuple):
 
 
 class CoverageColumns(NamedTuple):
-    """Candidates by their indices: what a `CoverageItem` has, in columns; the facts of those that have any."""
+    """Candidates by index: the fields of `CoverageItem` as columns, and the facts of those that have any."""
 
     costs: Sequence[int]
     bases: Sequence[float]
@@ -48,8 +48,7 @@ def cover(
     """Indices of the chosen pieces in the order of choice; their costs sum to `budget` at most. Deterministic, n log n.
 
     Args:
-        needs: for each piece others that it can't be without, nor without what they need; they are chosen in front of it, at its
-            expense.
+        needs: for each piece the others that it depends on, directly. These and their needs are chosen before it, at its expense.
     """
     columns = CoverageColumns(
         [piece.cost for piece in pieces],
@@ -69,21 +68,21 @@ def cover_columns(
     candidates: Sequence[int],
     free: Set[int] = frozenset(),
 ) -> list[int]:
-    """The same for a part of the pieces that stand in columns; `free`: those that are there anyway."""
+    """Like `cover`, for some of the pieces in columns; those in `free` are included anyway."""
     choice = _Choice(pieces, weights, needs, NeededPieces(needs, pieces.costs, free))
     costs, facts, chosen = pieces.costs, pieces.facts, choice.needed.chosen
     first = sorted(choice.offers(candidates), reverse=True)
     heap = choice.heap
     left = budget
     least = min([costs[i] for i in candidates if pieces.factors[i] > 0], default=0)
-    while (first or heap) and left > 0 and left >= least:  # with less room none fits
+    while (first or heap) and left > 0 and left >= least:  # with less room, none fits
         old, i = heapq.heappop(heap) if heap and (not first or heap[0] < first[-1]) else first.pop()
         if i in chosen:
             continue
         cost = choice.cost(i) if i in needs else costs[i]
         if cost is None or cost > left:
             continue
-        if i in needs or i in facts:  # of others it does not change
+        if i in needs or i in facts:  # for others it does not change
             now = -choice.value(i)
             if now > old + 1e-12 and ((heap and now > heap[0][0]) or (first and now > first[-1][0])):
                 heapq.heappush(heap, (now, i))
@@ -94,10 +93,10 @@ def cover_columns(
 
 
 class _Choice:
-    """What is chosen so far, and what the others are worth beside it.
+    """The choice so far, and the worth of the other pieces given that choice.
 
     Attributes:
-        heap: pieces whose worth has changed, with the negative of what it is at most.
+        heap: pieces whose worth has changed, with the negative of its upper bound.
     """
 
     def __init__(
@@ -107,17 +106,17 @@ class _Choice:
         self._weights, self._needs = weights, needs
         self.needed = needed
         self._seen: set[str] = set()
-        # Of a piece that needs others, when it was last rated: the facts that it brought with them, and their worth.
+        # For pieces that depend on others, as of the last rating: the new facts that these brought along, and their worth.
         self._fresh_facts: dict[int, Set[str]] = {}
         self._fresh: dict[int, float] = {}
         self.heap: list[tuple[float, int]] = []
 
     def cost(self, i: int) -> int | None:
-        """Tokens of the piece and of what it still needs; None where that is too much for now."""
+        """Tokens of the piece and its missing needs; None if that is too much for now."""
         return None if self.needed.missing(i) is None else self.needed.price(i)
 
     def value(self, i: int) -> float:
-        """Worth per token now, of a piece whose needs are known."""
+        """Current worth per token of a piece whose needs are known."""
         if i in self._needs:
             return self._factors[i] * (self._bases[i] + self._worth_of_fresh(i)) / (self.needed.price(i) + _OVERHEAD)
         weights, seen = self._weights, self._seen
@@ -125,7 +124,7 @@ class _Choice:
         return self._factors[i] * (self._bases[i] + fresh) / (self._costs[i] + _OVERHEAD)
 
     def _worth_of_fresh(self, i: int) -> float:
-        """What the facts are worth that are new with a piece and with what it needs: they only become fewer."""
+        """The worth of the facts that are new with a piece and its needs; these only become fewer."""
         held = self._fresh_facts.get(i)
         if held is None:
             facts = self._facts
@@ -137,7 +136,7 @@ class _Choice:
         return self._fresh[i]
 
     def offers(self, candidates: Sequence[int]) -> list[tuple[float, int]]:
-        """Candidates of any worth with its negative; of most it is what they have by themselves."""
+        """Candidates with the negative of their worth, if any; for most, it is their own worth."""
         costs, bases, factors, facts = self._costs, self._bases, self._factors, self._facts
         needs, missing, value = self._needs, self.needed.missing, self.value
         open_ones = [i for i in candidates if factors[i] > 0]
@@ -149,8 +148,11 @@ class _Choice:
         ]
 
     def take(self, i: int, free: Set[int]) -> None:
-        """Choose a piece with what it needs, and offer those anew that have become cheaper by it, for what they are worth at
-        most: of the facts that they bring some may have been told since."""
+        """Choose a piece with its needs.
+
+        Pieces that have become cheaper are offered again with an upper bound of their worth, since some of their facts may be
+        known by now.
+        """
         news = self.needed.choose(i)
         self._seen.update(fact for j in news if j in self._facts for fact in self._facts[j])
         if not self._needs:
@@ -186,7 +188,7 @@ def cover_closely(
 
 
 class _Swap:
-    """What sets of pieces cost and are worth."""
+    """The costs and worth of sets of pieces."""
 
     def __init__(self, pieces: Sequence[CoverageItem], weights: Mapping[str, float], needs: Sequence[Sequence[int]]) -> None:
         self._pieces, self._weights = pieces, weights
@@ -201,7 +203,7 @@ class _Swap:
     def best_step(self, chosen: frozenset[int], budget: int) -> frozenset[int] | None:
         """The best set that differs by one piece more, or by one in place of another; None if none is better.
 
-        Adding up the facts of a set takes longest, so it is done only of one that may be the best by what its new piece adds.
+        Adding up the facts of a set is slow, so it is only done for sets that may be the best by the worth of their new piece.
         """
         best, top = None, self._worth(chosen) + 1e-9
         others = [i for i in self._open if i not in chosen]
@@ -226,8 +228,9 @@ class _Swap:
         return best
 
     def _most_added(self, news: Sequence[int], factors: Mapping[str, float]) -> float:
-        """What pieces add to the worth of others whose facts count as said, but for rounding; somewhat more where two of the new
-        ones share a fact."""
+        """An upper bound, except for rounding, for what pieces add to a set with these factors. Higher if two new ones share a
+        fact.
+        """
         added = 0.0
         for i in news:
             _, base, factor, facts = self._pieces[i]
@@ -240,7 +243,7 @@ class _Swap:
         return added
 
     def _factors(self, shown: Iterable[int]) -> dict[str, float]:
-        """How much each fact counts in a set of pieces with all that they need."""
+        """The factor of each fact for a set of pieces with all their needs."""
         factors: dict[str, float] = {}
         for i in sorted(shown):
             counts = self._pieces[i].factor or 1.0

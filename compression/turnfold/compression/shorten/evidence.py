@@ -26,12 +26,12 @@ _GRAVE_WORDS: Final = (
 _MILD_WORDS: Final = ("warn", "deprecat", "conflict", "missing", "skipp", "retry", "rollback", "corrupt", "leak")
 _GRAVE: Final = re.compile("|".join(word if word != "fail" else "failed|failure" for word in _GRAVE_WORDS))
 _MILD: Final = re.compile("|".join(_MILD_WORDS))
-#: Where a compiler or linter points to; the line before it says what it saw.
+#: The location in a compiler's or linter's message; the line before it says what is wrong.
 _PLACE: Final = re.compile(r" *--> \S+:\d+")
-#: Rows of a table with a rare value: so few are exceptions, which a reader looks for; of more none stands out.
+#: Rows of a table with a rare value: this few are exceptions that a reader looks for; of more, none stands out.
 MOST_ODD: Final = 3
 _RARE: Final = 0.05  # share of the settings of one name up to which a value is rare
-_SETTINGS: Final = 10  # settings of one name for each value that they have, from which its values are few
+_SETTINGS: Final = 10  # settings of a name for each distinct value, from which its values are few
 _HARMLESS: Final = re.compile(r"\b(?:0|no) (?:errors?|failures?|failed|warnings?|exceptions?)\b|without (?:errors?|failure)")
 
 
@@ -50,8 +50,8 @@ def grade(line: str) -> int:
     return 1 if _MILD.search(lower) else 0
 
 
-#: Whatever `grade` can answer to; lines without any of it need no closer look. Looking for one word after the other is several
-#: times as fast as one pattern of them all, and most are not in a text at all.
+#: Anything that `grade` can match; other lines need no closer look. Searching for one word after the other is several times
+#: faster than one pattern for all, and most words do not occur at all.
 _TRIGGERS: Final = (
     *_GRAVE_WORDS, *_MILD_WORDS, "exit", "status", "return code", "returncode", "errno", "build ", "--> ",
     "\nrc", " rc", "(rc", ",rc", "[rc", "\"rc", "\nok", "\npassed", "\nran", "\ndone", "\nsuccess", "\nfinished", "\ncommand",
@@ -60,7 +60,7 @@ _COUNTED: Final = re.compile(r"[0-9] (?:passed|test|insert|delet|file|problem)")
 
 
 def _hits(lower: str, starts: Sequence[int]) -> Iterator[int]:
-    """Indices of lines with a trigger, some of them more than once; `starts` has one more, that of a line behind the last."""
+    """Indices of lines with a trigger, possibly repeated; `starts` also includes the start of a line after the last."""
     for trigger in _TRIGGERS:
         at = lower.find(trigger)
         while at >= 0:
@@ -72,10 +72,10 @@ def _hits(lower: str, starts: Sequence[int]) -> Iterator[int]:
 
 
 def grades(lines: Sequence[str]) -> list[int]:
-    """`grade` of each line, in few passes over the text, with a close look only at likely lines."""
+    """`grade` of each line, in few passes over the text; only likely lines are examined closely."""
     text = "\n" + "\n".join(lines)
     lower = text.lower()
-    if len(lower) != len(text):  # some capital is two small letters: places would not agree
+    if len(lower) != len(text):  # some capital becomes two lower-case letters, so positions differ
         return [grade(line) for line in lines]
     starts = list(accumulate((len(line) + 1 for line in lines), initial=1))
     out = [0] * len(lines)

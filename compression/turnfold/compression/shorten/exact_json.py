@@ -9,7 +9,7 @@ import json
 import re
 from typing import Any, Final
 
-#: Characters that end a line somewhere, or that a line of a table may not hold.
+#: Characters that end a line somewhere, or that a table's line may not contain.
 _LINE_ENDS: Final = re.compile("[\\x00-\\x1f\\x7f\\x85\\u2028\\u2029]")
 
 

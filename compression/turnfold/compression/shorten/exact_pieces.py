@@ -16,14 +16,14 @@ from turnfold.compression.text.protect import protected_spans
 
 #: Blocks that stay byte for byte.
 EXACT: Final = frozenset({"fence", "code", "json", "math", "sql", "table", "trace", "key"})
-# Of what stands inside a line, what no shortening may lose.
+# Inline spans that no shortening may lose.
 _EXACT_INLINE: Final = frozenset({"secret", "inline-json", "inline-sql"})
 
 # Every secret, inline JSON or SQL has a long token, a bracket, or one of these words; most sentences need no closer look.
 _TELLING_WORDS: Final = "password passwd passphrase secret token apikey api accesskey access key bearer authorization"
 TELLING: Final = frozenset(_TELLING_WORDS.split())
 _SQL_WORDS: Final = ("SELECT", "INSERT", "DELETE", "UPDATE", "CREATE", "ALTER", "DROP")
-LONG_TOKEN: Final = 12  # characters of the shortest that is taken for a secret by its looks
+LONG_TOKEN: Final = 12  # characters of the shortest token that looks like a secret
 _SOLID: Final = bytes(32 if chr(byte).isspace() else 120 for byte in range(256))
 _LONG_RUN: Final = b"x" * LONG_TOKEN
 _MARKS: Final = ".,;:!?\"'()*"
@@ -36,13 +36,15 @@ def holds_exact(piece: str, said: Sequence[str] | None = None) -> bool:
 
 
 def may_hold_exact(text: str, *, tells: bool, runs: bool = True) -> bool:
-    """The cheap look: False is certain, for a text and so for each piece of it; `tells`: whether it has a telling word, `runs`:
-    whether it may have a long one."""
+    """A cheap check for a text and thus all of its pieces: False is certain.
+
+    `tells`: whether it has one of the telling words; `runs`: whether it may have a long one.
+    """
     return tells or "{" in text or "[" in text or _has_sql_word(text) or (runs and _has_long_token(text))
 
 
 def _has_sql_word(text: str) -> bool:
-    return ("E" in text or "P" in text) and any(word in text for word in _SQL_WORDS)  # each has one of these
+    return ("E" in text or "P" in text) and any(word in text for word in _SQL_WORDS)  # every SQL statement has one of these
 
 
 def _looks_exact(piece: str) -> bool:
@@ -51,7 +53,7 @@ def _looks_exact(piece: str) -> bool:
         return any(span.kind in _EXACT_INLINE for span in protected_spans(piece))
     if not _has_long_token(piece):
         return False
-    if piece.isascii():  # a token is a word there, and no shorter one is a secret
+    if piece.isascii():  # tokens are words there, and no shorter one is a secret
         piece = " ".join([word for word in piece.split() if len(word) >= LONG_TOKEN])
     return any(span.kind in _EXACT_INLINE for span in inline.tokens(piece))
 

@@ -26,7 +26,7 @@ from turnfold.compression.text.sentences import LONGEST
 
 @dataclass(frozen=True, slots=True)
 class _Share:
-    """Texts of up to `whole` tokens are unchanged; of longer ones `share` is kept, but at least `whole`."""
+    """Texts of up to `whole` tokens are unchanged; of longer ones, `share` is kept, but at least `whole`."""
 
     whole: int
     share: float
@@ -37,9 +37,9 @@ class _Share:
 
 @dataclass(frozen=True, slots=True)
 class _Curve:
-    """Texts of up to `whole` tokens are unchanged; what is kept of longer ones grows more slowly than the text.
+    """Texts of up to `whole` tokens are unchanged; the kept part of longer ones grows more slowly than the text.
 
-    However long a result is, only a handful of its lines is needed again: twice the text does not have twice as many.
+    However long a result is, only a few of its lines are needed again; twice the text does not have twice as many.
     """
 
     whole: int
@@ -50,18 +50,18 @@ class _Curve:
         return size if size <= self.whole else min(size, self.whole + int(self.factor * (size - self.whole) ** self.power))
 
 
-# A user's message is an instruction; a tool's result is evidence that only some lines of are ever needed again.
+# A user's message is an instruction; a tool's result is evidence, of which only some lines are ever needed again.
 _RESULT: Final = _Curve(128, 2.5, 0.6)
 _SHARES: Final[dict[str, _Share | _Curve]] = {"user": _Share(60, 0.5), "tool": _RESULT, "function": _RESULT}
 _OTHER: Final = _Share(24, 0.35)
 _ARGUMENTS: Final = _Share(120, 0.3)
 _JSON_OPENS: Final = ("{", "[")
-_DENSE: Final = 64  # tokens above which JSON is written without its quotes, whole or not
+_DENSE: Final = 64  # tokens above which JSON is written without quotes, complete or not
 
 
 _SPEAKING: Final = frozenset({"user", "assistant"})
 _BORDER: Final = re.compile(r"[.!?…。！？।॥؟۔｡][^\w]{0,12}\w|\n")
-_LATE: Final = 0.6  # of a text: where its first sentence takes so much of it, there is little to choose from
+_LATE: Final = 0.6  # of a text: if its first sentence is that long, there is little to choose from
 _MOST_WHOLE: Final = 4 * LONGEST  # characters; a longer sentence is cut (``text.statements``)
 
 
@@ -85,7 +85,7 @@ def facts(
         words: lower-case words of the task, which the selection prefers.
         known: lines and names that a later message contains anyway.
         changed: how it differs from other forms of the same file.
-        prose: wording of the sentences that are kept.
+        prose: how to word the kept sentences.
     """
     size = count(text)
     keep = _SHARES.get(role, _OTHER).of(size)
@@ -97,7 +97,7 @@ def facts(
 
 
 def arguments(text: str, *, count: Callable[[str], int], changed: Changed = UNCHANGED) -> str:
-    """A tool call's arguments at FACTS: JSON stays JSON; `changed` is as of `facts`."""
+    """A tool call's arguments at FACTS: JSON stays JSON; `changed` is as in `facts`."""
     size = count(text)
     keep = _ARGUMENTS.of(size)
     return text if keep >= size else facts_arguments(text, keep, count, changed)
@@ -120,9 +120,11 @@ _CALLS: Final = _Share(100, 0.45)  # an assistant's calls: names, ids and short 
 
 
 def facts_tokens(role: str, size: int, text: str, *, calls: bool) -> int:
-    """Estimated tokens of a message of `size` tokens at FACTS, for planning: from its role, and whether its text has any border
-    at which it can be parted. What was dictated, or typed on a phone, may have none: it stays whole, for a part of it could say
-    something else."""
+    """Estimated tokens at FACTS of a message with `size` tokens, for planning.
+
+    Based on its role, and on whether its text can be divided at all. Dictated text, or text typed on a phone, may have no
+    borders: it stays whole, since a part of it could say something else.
+    """
     kept = (_CALLS if calls else _SHARES.get(role, _OTHER)).of(size)
     return size if kept < size and not calls and role in _SPEAKING and _is_one_piece(text) else kept
 

@@ -23,7 +23,7 @@ from turnfold.compression.text.ties.marked_lines import noted, qualified
 _HOLE: Final = "§"
 _GAP: Final = "…"
 _FEWEST: Final = 4  # lines that make a table
-_LONG: Final = 240  # characters from which a line is looked at sentence by sentence
+_LONG: Final = 240  # characters from which a line is treated sentence by sentence
 _WITH_DIGIT: Final = re.compile(r"(?<![^ ])[^ 0-9]*+[0-9][^ ]*+")
 
 
@@ -33,10 +33,10 @@ def line_figures(text: str) -> list[tuple[str, ...]]:
 
 
 def with_figures(text: str, short: str, listed: Sequence[tuple[str, ...]]) -> str:
-    """The shorter form `short` where it holds every figure of a text, else the lines that are needed for them.
+    """The shorter form `short` if it has every figure of a text, else the lines needed for them.
 
     Args:
-        short: a lossy form; lines that it has stay here too.
+        short: a lossy form, whose lines are kept.
         listed: `line_figures(text)`.
     """
     kept = _needed_lines(text, short, listed)
@@ -47,7 +47,7 @@ def with_figures(text: str, short: str, listed: Sequence[tuple[str, ...]]) -> st
 
 
 def _needed_lines(text: str, short: str, listed: Sequence[tuple[str, ...]]) -> list[str] | None:
-    """The lines of a text that `short` has or that hold a figure not said before, gaps marked; None: `short` says them all."""
+    """The lines of a text that are in `short` or have a new figure, with gaps marked; None if `short` has all figures."""
     lines = text.split("\n")
     there = {figure for found in line_figures(short) for figure in found}
     if all(there.issuperset(found) for found in listed):
@@ -73,7 +73,7 @@ def _needed_lines(text: str, short: str, listed: Sequence[tuple[str, ...]]) -> l
 
 
 def _needed_sentences(line: str, said: Set[str]) -> str:
-    """The sentences of a long line that hold a figure not said before."""
+    """The sentences of a long line with a new figure."""
     known = set(said)
     spans = sentences(line)
     chosen: set[int] = set()
@@ -100,7 +100,7 @@ def _tables(lines: Sequence[str]) -> Iterator[str]:
 
 
 def _shape(line: str) -> str:
-    """A line with a mark for each word that holds a digit; empty where it can be no row of a table."""
+    """A line with a mark for each word with a digit; empty if it can't be a table row."""
     if _HOLE in line:
         return ""
     if line.isascii():

@@ -18,15 +18,15 @@ from turnfold.compression.text.file_edits import shown_lines
 Lines = frozenset[str]
 
 _FEWEST: Final = 8  # lines of a text that may be a form of a file
-_TELLING: Final = 12  # characters; shorter lines stand in many files
-_SHARED: Final = 0.7  # of a text's lines that another form of the same file has
+_TELLING: Final = 12  # characters; shorter lines occur in many files
+_SHARED: Final = 0.7  # share of a text's lines that another form of the same file has
 _HOLDERS: Final = 4  # forms for which a line is remembered
-_FEW_FRESH: Final = 12  # lines up to which what is new in a file tells something
+_FEW_FRESH: Final = 12  # new lines of a file, up to which they are informative
 _NOTHING: Final[Lines] = frozenset()
 
 
 class Changed(NamedTuple):
-    """How a form of a file differs from others, in lines without their numbers.
+    """How a form of a file differs from others, as lines without line numbers.
 
     Attributes:
         gone: lines that the last form no longer has.
@@ -38,7 +38,7 @@ class Changed(NamedTuple):
 
     @property
     def telling(self) -> Lines:
-        """The fresh lines, where they are few."""
+        """The fresh lines, if they are few."""
         return self.fresh if len(self.fresh) <= _FEW_FRESH else _NOTHING
 
 
@@ -46,7 +46,7 @@ UNCHANGED: Final = Changed()
 
 
 def changed(messages: Sequence[Sequence[Lines]]) -> dict[tuple[int, int], Changed]:
-    """By message and text, how the texts that are forms of files differ from other forms among the messages; by their lines."""
+    """By message and text, how the texts that are forms of files differ from other forms in these messages, compared by lines."""
     texts = [((i, n), lines) for i, own in enumerate(messages) for n, lines in enumerate(own) if lines]
     fresh = dict(_lacking(texts, nearest=True))
     gone = dict(_lacking(texts[::-1], nearest=False))
@@ -54,7 +54,7 @@ def changed(messages: Sequence[Sequence[Lines]]) -> dict[tuple[int, int], Change
 
 
 def _lacking(texts: Iterable[tuple[tuple[int, int], Lines]], *, nearest: bool) -> Iterable[tuple[tuple[int, int], Lines]]:
-    """The lines of each text that the nearest, or the first, of the forms told before it does not have."""
+    """The lines of each text that the nearest, or the first, of the earlier forms lacks."""
     forms: list[Lines] = []
     holders: dict[str, list[int]] = {}
     choose = max if nearest else min
@@ -72,7 +72,7 @@ def _lacking(texts: Iterable[tuple[tuple[int, int], Lines]], *, nearest: bool) -
 
 
 def telling_lines(text: str) -> Lines:
-    """The lines that a text shows, if it may be a form of a file; those that stand in many files aside."""
+    """The lines that a text shows, if it may be a form of a file, without lines that occur in many files."""
     if len(text) < _FEWEST * _TELLING or (text.count("\n") < _FEWEST - 1 and '"' not in text):
         return _NOTHING
     found = frozenset([line for line in shown_lines(text) if len(line) > _TELLING])

@@ -23,14 +23,14 @@ from turnfold.compression.text.spans import Span
 from turnfold.compression.text.statements import Statements
 from turnfold.compression.tokens import Count
 
-# What a fact of each kind is worth.
+# The worth of a fact of each kind.
 _KIND_WORTH: Final = {
     **dict.fromkeys(("product", "money", "version", "identifier"), 1.3),
     **dict.fromkeys(("person", "organisation", "camelcase", "date", "percent", "quantity"), 0.8),
     **dict.fromkeys(("acronym", "name"), 0.5),
 }
 _FIGURE_WORTH: Final = 0.8
-_FIRST_WORTH, _LAST_WORTH, _NEAR_END = 1.0, 0.6, 0.12  # who begins says what it is about, who ends what came of it
+_FIRST_WORTH, _LAST_WORTH, _NEAR_END = 1.0, 0.6, 0.12  # the beginning says what it is about, the end what came of it
 _FIGURE: Final = re.compile(r"[$€£¥]?\d(?:[\w.,:/%-]*[\w%])?|`[^`\n]+`")
 _REPEAT_WORTH: Final = 0.3
 #: Blocks that lose their meaning with any line.
@@ -45,17 +45,17 @@ _NO_WORDS: Final[frozenset[str]] = frozenset()
 
 @dataclass(frozen=True)
 class JudgedText:
-    """A text cut up and judged.
+    """A text divided into spans, with their ratings.
 
     Attributes:
         read: its statements and blocks.
         starts: spans that begin sections.
-        scores, signals: by span, how central it is (to a query too, if there is one) and what it decides, promises or finds.
+        scores, signals: by span, how central it is (also to the query, if any), and how much it decides, promises or finds.
         central: by span its score without the query.
         relevance: by span how well it and its section answer the query, 0 to 1; 0 without one.
         found: its entities, in order.
         words: lower-case words of the query.
-        partial: first spans of small blocks that are shown by the rule of their kind too.
+        partial: first spans of small blocks that are also shortened by the rule of their kind.
         count: tokens of a text.
     """
 
@@ -78,7 +78,7 @@ class JudgedText:
 
     @property
     def spans(self) -> Sequence[Span]:
-        """Its statements and blocks, which tile it."""
+        """Its statements and blocks, in order without gaps."""
         return self.read.spans
 
     def slice(self, first: int, last: int) -> str:
@@ -92,20 +92,20 @@ class JudgedText:
 
     @cached_property
     def facts(self) -> list[dict[str, None]]:
-        """By span the entities and other figures in it, each once, in small letters."""
+        """By span, its distinct entities and other figures, in lower case."""
         facts: list[dict[str, None]] = [{} for _ in self.spans]
         places = sorted([*((e.start, e.text.lower()) for e in self.found), *self._figures])
         at = 0
         for start, name in places:
             while self.spans[at].end <= start:
                 at += 1
-            if self.spans[at].kind != "label":  # when somebody spoke, and who, is no reason to show what he said
+            if self.spans[at].kind != "label":  # a speaker and a time are no reason to show the statement
                 facts[at][name] = None
         return facts
 
     @cached_property
     def _figures(self) -> list[tuple[int, str]]:
-        """Figures and code that are in no entity."""
+        """Figures and code outside of entities."""
         out: list[tuple[int, str]] = []
         at = 0
         for m in _FIGURE.finditer(self.text):
@@ -117,7 +117,7 @@ class JudgedText:
 
     @cached_property
     def weights(self) -> dict[str, float]:
-        """What each fact is worth, by its kind and (damped) by how often it is told."""
+        """The worth of each fact, by its kind and (damped) by its frequency."""
         times = Counter(entity.text.lower() for entity in self.found)
         kinds = {entity.text.lower(): entity.kind for entity in reversed(self.found)}
         return {name: _FIGURE_WORTH for _, name in self._figures} | {
@@ -126,14 +126,14 @@ class JudgedText:
 
     @cached_property
     def heads(self) -> frozenset[int]:
-        """Spans that claim nothing, and so are not shown for themselves: headings, and "The prices are below." over a table."""
+        """Spans without a claim, which are not shown for themselves: headings, and "The prices are below." above a table."""
         before_rows = ((i - 1, self.read.needs[i]) for i, span in enumerate(self.spans) if i and span.kind in ROWED)
         introductions = {i for i, needed in before_rows if i in needed and not self.facts[i] and not self.signals[i]}
         return leading_spans(self.text, self.read) | introductions
 
     @cached_property
     def places(self) -> list[float]:
-        """By span what its place is worth: more near the first and the last of what is said."""
+        """By span, the worth of its position: higher near the first and last statement."""
         said = [i for i, span in enumerate(self.spans) if not span.kind and i not in self.buttons]
         out = [0.0] * len(self.spans)
         for rank, i in enumerate(said):
@@ -144,17 +144,17 @@ class JudgedText:
 
     @cached_property
     def beside(self) -> frozenset[int]:
-        """Statements that only stand beside what it says: headers of mails, quoted mails, sources, buttons."""
+        """Statements beside the text's subject: headers of mails, quoted mails, sources, buttons."""
         return beside(self.text, self.spans)
 
     @cached_property
     def buttons(self) -> frozenset[int]:
-        """Statements that are no more than buttons and counters of a page."""
+        """Statements that are only buttons and counters of a page."""
         return buttons([span.of(self.text).strip() if not span.kind else "" for span in self.spans])
 
     @cached_property
     def repeated(self) -> frozenset[int]:
-        """Statements that stand word for word before."""
+        """Statements that repeat an earlier one word for word."""
         first: dict[str, int] = {}
         said = (" ".join(span.of(self.text).lower().split()) if not span.kind else f"\n{i}" for i, span in enumerate(self.spans))
         return frozenset(i for i, text in enumerate(said) if first.setdefault(text, i) != i)

@@ -27,40 +27,40 @@ from turnfold.compression.text.sections import is_heading
 from turnfold.compression.text.spans import QUESTION_MARKS
 from turnfold.compression.text.statements import Statements, label_at
 
-# About as much as a figure at most (``judged_text``).
+# About the worth of a figure at most (``judged_text``).
 _SCORE_WORTH, _SIGNAL_WORTH = 0.9, 0.45
-_FILLER_FACTOR: Final = 0.3  # of a score without any fact or signal: central words alone tell a reader nothing
-_SUMMARY_FILLER: Final = 0.6  # the same in a summary, which tells what the text is about
-# Added, by its cube: what answers a query is worth a figure more, but multiplied it would buy off the figures of the rest.
+_FILLER_FACTOR: Final = 0.3  # factor for a score without any fact or signal: central words alone tell a reader nothing
+_SUMMARY_FILLER: Final = 0.6  # the same in a summary, which says what the text is about
+# Added as a cube: an answer to a query is worth a figure more. As a factor it would displace the figures of the rest.
 _RELEVANCE_WORTH, _RELEVANCE_POWER = 1.0, 3
 _QUESTION_FACTOR: Final = 0.6  # a question claims nothing
-_BESIDE_FACTOR: Final = 0.3  # what a letter quotes was said before it, and is answered in it; who gets it is not what it says
+_BESIDE_FACTOR: Final = 0.3  # text quoted in a letter was said before and is answered there; its recipients are not its content
 _CRUMB_FACTOR: Final = 0.1  # a few words on a page with buttons
-_COUNTER_FACTOR: Final = 0.05  # figures without a word, as subtitles and pages are counted by
+_COUNTER_FACTOR: Final = 0.05  # figures without a word, such as counters of subtitles and pages
 _SAID: Final = re.compile(r"[^\W\d_]")
 _SIGN: Final = re.compile(r"[^\W_]")
 _SIGNATURE, _NAME_WORDS = 60, 3  # characters and words of a signature below a letter, or a cheer in a chat
-# Beyond so many pieces one try fewer is made to fill the last percent of a budget.
+# Above this many pieces, fewer tries are made to fill the last percent of a budget.
 _MANY: Final = 4000
-_HEADED: Final = 2  # lines of the least that a table says
-_TINY: Final = 20  # tokens: a block of no more is shown whole or not at all
-_PART: Final = 1 / 2  # of a budget, for what is shown of a small block
+_HEADED: Final = 2  # fewest lines of a useful part of a table
+_TINY: Final = 20  # tokens: a block of this size is shown whole or not at all
+_PART: Final = 1 / 2  # share of a budget for the shown part of a small block
 _MARK: Final = re.compile(r"\[[^\n]*\]|…")
-_LEAST: Final = 40  # tokens of data that are worth showing
-_MOST_DATA: Final = 2 / 3  # of a budget, where small shares are made larger
-_SPOKEN_SHARE: Final = 8  # one in so many tokens is kept for what is said beside data, if it needs them
-_ROW: Final = 40  # tokens of data that stand for one sentence in layer 2
-_OVER: Final = 2  # times the shortest statement that another one may take where nothing fits
-_SHORT: Final = 80  # characters that any may take then
+_LEAST: Final = 40  # fewest tokens of data worth showing
+_MOST_DATA: Final = 2 / 3  # share of a budget, if small shares are enlarged
+_SPOKEN_SHARE: Final = 8  # one token in this many is reserved for statements beside data, if they need it
+_ROW: Final = 40  # tokens of data that replace one sentence in layer 2
+_OVER: Final = 2  # if nothing fits: longest statement, relative to the shortest one
+_SHORT: Final = 80  # and characters that are always allowed then
 
 
 @dataclass(frozen=True, slots=True)
 class ChosenText:
-    """What is shown of a text.
+    """The parts of a text that are shown.
 
     Attributes:
         spans: indices of the spans that are shown whole.
-        short: what stands for data that is shown in part, by the index of its first span.
+        short: replacements for data that is shown in part, by the index of its first span.
     """
 
     spans: frozenset[int]
@@ -71,7 +71,7 @@ class ChosenText:
 
 
 def choose_facts(source: JudgedText, budget: int) -> ChosenText:
-    """What layer 1 shows: at most `budget` tokens by the true count, or one statement where none is so short."""
+    """The content of layer 1: at most `budget` tokens by the true count, or one statement if none is that short."""
     chosen = _chosen(source, budget)
     if chosen is None:
         return _least(source, budget)
@@ -87,7 +87,7 @@ def _is_partible(source: JudgedText, first: int, last: int) -> bool:
 
 
 def _chosen(source: JudgedText, budget: int) -> ChosenText | None:
-    """What fits; None where nothing does."""
+    """A choice that fits; None if nothing does."""
     short = _shortened(source, budget)
     pieces = _pieces(source)
     over = data_heads(source, short)
@@ -98,7 +98,9 @@ def _chosen(source: JudgedText, budget: int) -> ChosenText | None:
 
 
 def _with_sources(source: JudgedText, kept: set[int], short: Mapping[int, str], budget: int) -> frozenset[int]:
-    """What is kept, and as far as the budget goes the lines over it that say where it is from (``[Chunk 3] Source: ...``)."""
+    """The kept statements and, as far as the budget allows, the lines above them that name their source (``[Chunk 3] Source:
+    ...``).
+    """
     titles = [i for i, span in enumerate(source.spans) if not span.kind and is_heading(source.text, span)]
     left = budget - _size(source, sorted(kept), ChosenText(frozenset(), short)) if titles else 0
     out = set(kept)
@@ -119,7 +121,10 @@ def _kept(
     room: int,
     budget: int,
 ) -> set[int]:
-    """The statements that fill a budget. Joined ones take other tokens than their sum: each try learns from the one before."""
+    """The statements that fill a budget.
+
+    Joined statements have other token counts than their sum, so each try learns from the previous one.
+    """
     best: set[int] = set()
     most = 0
     allowed = room
@@ -145,7 +150,7 @@ def _size(source: JudgedText, order: Sequence[int], shown: ChosenText) -> int:
 
 
 def _drop_last(order: list[int], read: Statements) -> None:
-    """Drop the last of the choice and what was chosen for that one."""
+    """Remove the last piece of the choice, with the pieces chosen for it."""
     last = order.pop()
     if order and read.needs[last]:
         needed = read.with_needs(last) - {last}
@@ -154,8 +159,7 @@ def _drop_last(order: list[int], read: Statements) -> None:
 
 
 def _pieces(source: JudgedText) -> list[CoverageItem]:
-    """Each span as a thing to choose; heads, data that is shown by its rule, repetitions and buttons are not chosen for
-    themselves."""
+    """Each span as a candidate. Heads, data shown by its own rule, repetitions and buttons are not chosen for themselves."""
     facts, repeated = source.facts, source.repeated
     pieces = []
     for i, span in enumerate(source.spans):
@@ -172,7 +176,7 @@ def _base(source: JudgedText, i: int) -> float:
 
 
 def _factor(source: JudgedText, i: int) -> float:
-    """How much of a statement's worth counts, by what it is in a letter or a talk."""
+    """The factor for a statement's worth, given its part in a letter or a talk."""
     spans, text = source.spans, source.text
     said = spans[i].of(text).rstrip()
     if i in source.beside:
@@ -336,7 +340,7 @@ def _is_sentence(source: JudgedText, i: int) -> bool:
 
 
 def _summary_worth(source: JudgedText, i: int, facts: float) -> float:
-    """Score, signals and facts of a sentence; a long one must have more of them to be worth its place."""
+    """Score, signals and facts of a sentence; a long one needs more of them to be worth its place."""
     weight: float = (len(source.spans[i].of(source.text)) + 60) ** 0.4
     filler = 1.0 if source.facts[i] or source.signals[i] or source.relevance[i] else _SUMMARY_FILLER
     return _factor(source, i) * (3 * filler * source.scores[i] + source.signals[i] + facts / 2) / weight
@@ -378,7 +382,7 @@ def _telling_rows(source: JudgedText, most: int, budget: int) -> dict[int, str]:
 
 
 def write(source: JudgedText, chosen: ChosenText) -> str:
-    """What is chosen, in order, with the white space behind it; a line break where a part meets what is not its neighbour."""
+    """The chosen spans in order, with the white space after each; a line break separates parts that are not adjacent."""
     out: list[str] = []
     before: int | None = None
     for i in sorted({*chosen.spans, *chosen.short}):
@@ -390,7 +394,7 @@ def write(source: JudgedText, chosen: ChosenText) -> str:
 
 
 def _break(out: list[str], source: JudgedText, before: int, i: int) -> None:
-    """Ends a line; behind a label the line goes on, as its speaker does."""
+    """End a line; after a label the line continues with the speaker's text."""
     if out[-1].endswith("\n") or source.spans[before].kind == "label":
         return
     between = source.text[source.spans[before].end : source.spans[i].start]
@@ -400,7 +404,7 @@ def _break(out: list[str], source: JudgedText, before: int, i: int) -> None:
 
 
 def shown_entities(source: JudgedText, chosen: ChosenText) -> Iterator[str]:
-    """Entities, in small letters, that are shown."""
+    """The entities that are shown, in lower case."""
     facts = source.facts
     for i in chosen.spans:
         yield from facts[i]

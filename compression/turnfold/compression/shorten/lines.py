@@ -33,12 +33,12 @@ from turnfold.compression.text.ties.marked_lines import (
 from turnfold.compression.text.writers import in_turns
 from turnfold.compression.tokens import Count
 
-#: How far over the wanted size evidence may take a text.
+#: How far evidence may take a text beyond the wanted size.
 CEILING: Final = 1.6
-#: Texts of so few tokens are left alone: any note about what was left out would cost about as much as is saved.
+#: Texts of at most this many tokens stay unchanged: a note about omitted text would cost about as much as is saved.
 FLOOR: Final = 64
 
-#: A longer line is no line but data: it is cut into pieces that are chosen one by one.
+#: A longer line is data rather than a line: it is divided into pieces that are chosen individually.
 LONGEST: Final = 600
 
 _KNOWN: Final = 0.15  # worth of a name that the reader has elsewhere
@@ -46,17 +46,17 @@ _GAP: Final = "…"
 _WORD: Final = re.compile(r"\w{3,}")
 _COMPOUND: Final = re.compile(r"[a-z0-9][A-Z]|[A-Za-z]\d|\d[A-Za-z]|\w_\w|^__")
 _PATH: Final = re.compile(r"[\w.@~/-]+")
-#: Lines of a text that are weighed, evidence and the task's words apart.
+#: Maximum number of lines that are weighed, not counting evidence and lines with the task's words.
 MOST_ROWS: Final = 4000
-_WIDTH: Final = 6  # times the room that is looked at
-_LOOKS: Final = 6  # times that the worth of a row is looked at, on average, at most
-_LARGE: Final = 2000  # tokens above which a limit need not be met to the last token
+_WIDTH: Final = 6  # times the room that is examined
+_LOOKS: Final = 6  # maximum number of times, on average, that a row's worth is computed
+_LARGE: Final = 2000  # tokens above which a limit need not be met exactly
 _PIECE: Final = 16_000  # characters counted at a time
-_NEARBY: Final = 40  # characters in front of a cut among which a blank is looked for
+_NEARBY: Final = 40  # characters before a cut in which a blank is looked for
 _UNFINISHED: Final = re.compile(r"\d{1,20}\Z")
-_TRIES: Final = 8  # rows behind the first that does not fit that are tried one by one
-_JOINT: Final = frozenset("/@")  # what holds paths and addresses together
-_MOST_NAMES: Final = 60  # a line's names beyond these are not weighed: it is data, not a statement
+_TRIES: Final = 8  # rows after the first that does not fit that are tried individually
+_JOINT: Final = frozenset("/@")  # characters that join paths and addresses
+_MOST_NAMES: Final = 60  # a line with more names is data, not a statement
 
 
 class WeighedLine(NamedTuple):
@@ -64,15 +64,15 @@ class WeighedLine(NamedTuple):
 
     Attributes:
         text: the text to write, one line or a few that belong together.
-        weight: its own worth, in units of about one new name.
+        weight: its own worth; a new name is worth about 1.
         evidence: importance as evidence, 0 to 3; evidence may exceed the limit, up to the ceiling.
         scale: factor for the worth of its names.
-        like: lines with the same non-empty key say the same; each further one is worth half of the one before.
-        lines: number of original lines that it stands for.
-        unmarked: no gap mark is needed before it, because it carries its own number or such lines need not be adjacent.
+        like: lines with the same non-empty key are similar; each further one is worth half of the previous one.
+        lines: number of original lines that it represents.
+        unmarked: no gap mark is needed before it, because it has its own number or such lines need not be adjacent.
         over: extra tokens that are written with it.
         under: distance back to the heading that it needs (a file's name above its hits); 0 for none.
-        needs: distances to other lines without which it would say something else, negative for those behind it.
+        needs: distances to other lines without which it would mean something else; negative for lines after it.
     """
 
     text: str
@@ -102,7 +102,7 @@ def visible_parts(text: str) -> set[str]:
 
 
 def is_identifier(name: str) -> bool:
-    """Whether a name is a path, an address or an identifier made of several parts, and no mere word."""
+    """Whether a name is a path, an address or a compound identifier, rather than a plain word."""
     return not _JOINT.isdisjoint(name) or _COMPOUND.search(name) is not None
 
 
@@ -138,7 +138,7 @@ class _Worth:
         self._alike: Counter[str] = Counter()
 
     def afresh(self) -> _Worth:
-        """The same with no line chosen; only of one with none."""
+        """A copy with no line chosen; only for an instance without choices."""
         copied = copy(self)
         copied._value, copied._alike = dict(self._value), Counter()
         return copied
@@ -170,7 +170,7 @@ def _rate(rows: Sequence[WeighedLine], count: Count) -> float:
 
 
 def _lines_to_weigh(rows: Sequence[WeighedLine], words: frozenset[str]) -> list[int]:
-    """Lines that are weighed at all: of a very long text the evidence, lines with the task's words, and an even sample."""
+    """The lines to weigh: for a very long text, the evidence, lines with the task's words, and an even sample."""
     filled = [i for i, row in enumerate(rows) if row.text and not row.text.isspace()]
     if len(filled) <= MOST_ROWS:
         return filled
@@ -179,7 +179,7 @@ def _lines_to_weigh(rows: Sequence[WeighedLine], words: frozenset[str]) -> list[
 
 
 def _sample(filled: Sequence[int], telling: set[int]) -> list[int]:
-    """An even sample of all lines, and another one of the telling lines."""
+    """An even sample of all lines, and another of the informative ones."""
     chosen = {*_even(filled), *_even(sorted(telling)), filled[-1]}
     return sorted(chosen)
 
@@ -192,8 +192,8 @@ def _even(some: Sequence[int]) -> Sequence[int]:
 def rows_of(
     lines: Sequence[str], words: frozenset[str], telling: Iterable[int], make: Callable[[int], WeighedLine]
 ) -> list[WeighedLine]:
-    """`make` for each line of a text, by index. Of a very long text only the lines that `_lines_to_weigh` names get one; each run
-    of others gets a row that is never chosen.
+    """`make` for each line of a text, by index. For a very long text, only the lines from `_lines_to_weigh` get one; each run of
+    others gets a row that is never chosen.
 
     Args:
         telling: indices of lines that must be weighed.
@@ -215,7 +215,7 @@ def rows_of(
 
 
 def needed_above(lines: Sequence[str], *, headings: bool) -> dict[int, tuple[int, ...]]:
-    """What each line needs of those above it (``text.heads``) (`WeighedLine.needs`); nothing where `rows_of` samples."""
+    """For each line, the lines above that it depends on (``text.heads``, `WeighedLine.needs`); empty if `rows_of` samples."""
     if len(lines) > MOST_ROWS:
         return {}
     above: dict[int, tuple[int, ...]] = {i: (distance,) for i, distance in heads(lines, headings=headings).items()}
@@ -246,7 +246,7 @@ def needed_remarks(lines: Sequence[str]) -> dict[int, tuple[int, ...]]:
 
 
 def _foremost(entries: list[tuple[bool, float, int]], cost: Mapping[int, float], room: float) -> list[tuple[bool, float, int]]:
-    """All evidence, and the best of the rest up to so many tokens; a sorted list is a heap."""
+    """All evidence, and the best other lines up to this many tokens; a sorted list is a heap."""
     spent = accumulate(0.0 if not tier else cost[index] for tier, _, index in entries)
     return [entry for entry, so_far in zip(entries, spent, strict=True) if so_far <= room or not entry[0]]
 
@@ -255,8 +255,8 @@ class _Weighed(NamedTuple):
     """Lines by index.
 
     Attributes:
-        queues: lines that are alike, whether each is no evidence, and the negative of its worth per token; the best last.
-        best: of each of these the best, best first.
+        queues: groups of similar lines: whether each is not evidence, and the negative of its worth per token; best last.
+        best: the best line of each group, best first.
     """
 
     cost: dict[int, float]
@@ -266,7 +266,7 @@ class _Weighed(NamedTuple):
 
 
 class RankedLines:
-    """Lines that are taken to one length or to several, and weighed once."""
+    """Lines that are weighed once and then shortened to one or several lengths."""
 
     def __init__(self, rows: Sequence[WeighedLine], words: frozenset[str], count: Count, known: Container[str] = ()) -> None:
         self.rows = rows
@@ -275,7 +275,7 @@ class RankedLines:
 
     @cached_property
     def whole(self) -> str:
-        """All of them."""
+        """All lines as text."""
         return "\n".join([row.text for row in self.rows])
 
     @cached_property
@@ -283,7 +283,7 @@ class RankedLines:
         return _total(self.rows)
 
     def written(self, chosen: Sequence[int]) -> str:
-        """Some of them (``write_lines``)."""
+        """Some of the lines as text (``write_lines``)."""
         return write_lines(self.rows, chosen, self._total)
 
     @cached_property
@@ -303,8 +303,8 @@ class RankedLines:
     def order(self, keep: int) -> list[int]:
         """Indices of lines in the order in which to take them, evidence first; more than fit `keep` tokens.
 
-        Of similar lines only the best remaining one is in the heap; of the others only those of highest initial worth, a few
-        times as many as fit; and worth is recomputed only a few times per line. So time is linear in the text.
+        Of similar lines, only the best remaining one is in the heap. Of the others, only those with the highest initial worth
+        are, a few times as many as fit. Worth is recomputed only a few times per line, so time is linear in the text.
         """
         cost, best = self._weighed.cost, self._weighed.best
         room = keep * CEILING * 1.3 + 50
@@ -319,14 +319,14 @@ class RankedLines:
 
     @cached_property
     def _all_taken(self) -> _DrawnLines:
-        """All lines in that order, which is the same for each length at which none is left aside; found as far as it is read."""
+        """All lines in that order, computed as far as it is read. The same for every length at which no line is left out."""
         return _DrawnLines(self._taken([*self._weighed.best]))
 
     def _taken(self, heap: list[tuple[bool, float, int]]) -> Iterator[int]:
         """The lines in the order in which to take them."""
         rows, (cost, weighed, queues, _) = self.rows, self._weighed
         worth = weighed.afresh()
-        taken: Counter[str] = Counter()  # of those that are alike
+        taken: Counter[str] = Counter()  # of similar lines
         looks = _LOOKS * len(heap)
         while heap:
             tier, _, index = heapq.heappop(heap)
@@ -346,7 +346,7 @@ class RankedLines:
 
 
 class _DrawnLines:
-    """What an iterator gives, for whoever reads it again; drawn as far as somebody reads."""
+    """The values of an iterator, cached for repeated reading and drawn on demand."""
 
     def __init__(self, rest: Iterator[int]) -> None:
         self._rest = rest
@@ -360,7 +360,7 @@ class _DrawnLines:
 
 
 def with_needed(rows: Sequence[WeighedLine], chosen: Sequence[int]) -> set[int]:
-    """The chosen lines and all that they need, directly or not."""
+    """The chosen lines, with all lines that they depend on, directly or indirectly."""
     kept = set(chosen)
     rest = [i for i in chosen if rows[i].under or rows[i].needs]
     while rest:
@@ -399,7 +399,7 @@ def write_lines(rows: Sequence[WeighedLine], chosen: Sequence[int], total: int |
 def fit_to_limit(order: Sequence[int], tokens: Callable[[Sequence[int]], int], limit: float) -> list[int]:
     """The longest beginning of `order` within `limit` tokens, plus any of the next few that still fit.
 
-    The search interpolates and stops at 96% of a large limit, because each try costs a token count.
+    The search interpolates, and stops at 96% of a large limit, because each try requires a token count.
     """
     low, high = 0, len(order)
     aim = max(1, int(high / (CEILING * 1.25)))
@@ -449,7 +449,7 @@ def _pieces(line: str) -> list[str]:
 
 
 def is_longer(text: str, tokens: int, count: Count) -> bool:
-    """Whether a text certainly has more than so many tokens; counts only as much as necessary."""
+    """Whether a text certainly has more than `tokens` tokens; counts only as much as necessary."""
     seen = 0
     for at in range(0, len(text), _PIECE):
         seen += count(text[at : at + _PIECE]) - (at > 0)  # a cut inside a token makes two of it
@@ -459,9 +459,9 @@ def is_longer(text: str, tokens: int, count: Count) -> bool:
 
 
 def _beginning(text: str, keep: int, count: Count) -> str:
-    """The beginning of a text in which no line fits, in about `keep` tokens and the mark of what is left out.
+    """The beginning of a text in which no line fits, in about `keep` tokens including the mark of the omission.
 
-    It ends behind a word where one ends nearby: half a figure would be another figure.
+    It ends after a word if one ends nearby: half a figure would be another figure.
     """
     size = min(len(text), 4 * keep)
     while size > 8 and count(text[:size]) > keep:
@@ -476,7 +476,7 @@ def choose(ranked: RankedLines, keep: int, *, spoken: bool = False) -> str:
     If all lines fit they are written without a note. Linear in the text, except for a heap of its lines.
 
     Args:
-        spoken: whether they are language: where none fits, the best is written whole, as its beginning could say something else.
+        spoken: whether they are prose; if none fits, the best is written whole, since its beginning could mean something else.
     """
     rows, count = ranked.rows, ranked.count
     whole = ranked.whole

@@ -18,11 +18,11 @@ from turnfold.compression.shorten.lines import WeighedLine
 _OPENS: Final = re.compile(r"<([A-Za-z_][\w.:-]{0,60})>$")
 _ONE_LINE: Final = re.compile(r"<([A-Za-z_][\w.:-]{0,60})>[^<\n]{0,200}</\1>$")
 _FRAME: Final = 50.0  # worth of its lines
-_MOST: Final = 40  # lines of one frame; what has more is a document
+_MOST: Final = 40  # lines of one frame; anything longer is a document
 
 
 def with_frames(rows: list[WeighedLine]) -> list[WeighedLine]:
-    """The rows of an assistant's text; those of the frames of its calls are taken before any other."""
+    """The rows of an assistant's text, with the frames of its calls taken before all others."""
     lines = _Lines([row.text.rstrip() for row in rows])
     at = 0
     while at < len(rows):
@@ -38,7 +38,7 @@ def with_frames(rows: list[WeighedLine]) -> list[WeighedLine]:
 
 
 class _Lines:
-    """Lines, and where those stand that close an element."""
+    """Lines, and the positions of those that close an element."""
 
     def __init__(self, lines: Sequence[str]) -> None:
         self._lines = lines
@@ -48,14 +48,14 @@ class _Lines:
                 self._closings[line].append(at)
 
     def closing(self, at: int, end: int) -> int | None:
-        """The line that closes the element which a line opens: the last one, since what stands inside may have the same tag."""
+        """The line that closes the element opened by a line: the last one, since nested elements may have the same tag."""
         opened = _OPENS.match(self._lines[at])
         closings = self._closings.get(f"</{opened[1]}>", ()) if opened else ()
         last = bisect_left(closings, end) - 1
         return closings[last] if last >= 0 and closings[last] > at else None
 
     def children(self, start: int, end: int) -> list[int]:
-        """The tags directly inside of an element, with those of one line whole."""
+        """The tags directly within an element, including single-line elements."""
         found: list[int] = []
         at = start
         while at < end:

@@ -13,7 +13,7 @@ _NAMED: Final = ("Author: ", "Date: ", "AuthorDate: ", "Commit: ", "CommitDate: 
 
 
 def _entries(lines: list[str]) -> list[tuple[str, int]]:
-    """Lines with the number of lines that each stands for: a commit and its subject count as one."""
+    """Lines with the number of lines that each represents: a commit and its subject count as one."""
     out: list[tuple[str, int]] = []
     head = -1
     for line in lines:

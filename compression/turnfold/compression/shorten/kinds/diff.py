@@ -11,7 +11,7 @@ from typing import Final
 
 from turnfold.compression.shorten.lines import MOST_ROWS, WeighedLine, rows_of, short_lines
 
-#: Opening of a line, its worth and how sorely it is needed; first that fits decides.
+#: Beginning of a line, its worth and its evidence grade; the first match counts.
 _OPENINGS: Final = (
     ("diff --git ", 3.0, 3),
     ("commit ", 2.0, 2),
@@ -54,7 +54,7 @@ def rows(text: str, words: frozenset[str]) -> list[WeighedLine]:
 
 
 def _replacements(lines: Sequence[str]) -> dict[int, int]:
-    """By index of a removed line the (negative) distance to the added one that stands in its place."""
+    """For each removed line, the (negative) distance to the added line that replaces it."""
     found: dict[int, int] = {}
     removed: list[int] = []
     added = 0

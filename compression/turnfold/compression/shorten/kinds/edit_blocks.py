@@ -12,15 +12,15 @@ from typing import Final
 from turnfold.compression.shorten.lines import WeighedLine
 from turnfold.compression.text.file_edits import EditBlock, edit_blocks, named_files
 
-_NEW: Final = 3.0  # worth of a line that stands there now
-_OLD: Final = -2.0  # of one that does not
-_FEW: Final = 12  # lines of the new side up to which all of them are evidence
-_ABOVE: Final = 4  # lines above an edit among which its file is named
-_LABEL: Final = 200  # characters of such a line at most
+_NEW: Final = 3.0  # worth of a line after the edit
+_OLD: Final = -2.0  # worth of a line before the edit
+_FEW: Final = 12  # lines of the new side, up to which all of them are evidence
+_ABOVE: Final = 4  # lines above an edit that may name its file
+_LABEL: Final = 200  # most characters of such a line
 
 
 def with_edits(rows: list[WeighedLine]) -> list[WeighedLine]:
-    """The rows of a text with their worth in its edits."""
+    """The rows of a text, with the worth that they have in its edits."""
     for block in edit_blocks([row.text for row in rows]):
         _weigh(rows, block)
     return rows

@@ -13,7 +13,7 @@ import re
 from typing import Final
 
 _DEEPEST: Final = 256
-_DEEPEST_STYLED: Final = 64  # for what styles text, as each paragraph opens anew what is still open of it
+_DEEPEST_STYLED: Final = 64  # for elements that style text, since each paragraph reopens those still open
 _LONGEST_TAG: Final = 20_000  # characters: a parser compares each attribute of a tag with all others
 
 
@@ -23,7 +23,7 @@ def _names(listed: str) -> frozenset[str]:
 
 _STYLES: Final = _names("a b big code em font i nobr s small strike strong tt u")
 _IN_LINE: Final = _STYLES | _names("abbr bdi bdo cite del ins kbd mark q samp span sub sup var")
-#: Elements that can't be open in themselves: those without an end, and those that the next one of their kind ends.
+#: Elements that can't be nested in themselves: those without an end, and those ended by the next one of their kind.
 _FLAT: Final = _names(
     "area base br col embed hr img input link meta param source track wbr html head body "
     "h1 h2 h3 h4 h5 h6 p li dt dd tr td th thead tbody tfoot caption colgroup option optgroup"
@@ -31,8 +31,8 @@ _FLAT: Final = _names(
 _TEXTS: Final = _names("script style textarea title")  # a tag in them is text
 _FOREIGN: Final = _names("svg math")
 _PAGES_IN_FOREIGN: Final = _names("foreignobject desc title mi mo mn ms mtext annotation-xml")
-_SCOPES: Final = _FOREIGN | _names("table template object marquee applet")  # an end tag reaches no farther
-#: What only its own end, or that of one of these, ends.
+_SCOPES: Final = _FOREIGN | _names("table template object marquee applet")  # an end tag has no effect beyond these
+#: Elements that only their own end tag, or that of one of these, ends.
 _SPECIAL: Final = _SCOPES | _names(
     "address article aside blockquote button center details dir div dl fieldset figcaption figure footer form header hgroup "
     "iframe listing main menu nav noscript ol pre search section select summary ul xmp"
@@ -42,8 +42,10 @@ _TAG: Final = re.compile(r"<(/?)([a-zA-Z][^\s/<>]*)")
 
 
 def with_few_open(page: str) -> str:
-    """The page, without the tags that would open an element inside some hundred others: what is in these stands beside it. A tag
-    of very many attributes loses them."""
+    """The page without tags that would be nested hundreds of levels deep; their contents move up.
+
+    A tag with very many attributes loses them.
+    """
     if len(page) > _LONGEST_TAG:
         page = _WHOLE_TAG.sub(lambda tag: tag[0] if len(tag[0]) <= _LONGEST_TAG else tag[1], page)
     if page.count("<") - page.count("</") <= _DEEPEST_STYLED:
@@ -51,7 +53,7 @@ def with_few_open(page: str) -> str:
     out: list[str] = []
     stack: list[str] = []
     at = 0
-    text = foreign = ""  # an element of text that is open, and a drawing or formula
+    text = foreign = ""  # the open text element, and the open drawing or formula
     for m in _TAG.finditer(page):
         name = m[2].lower()
         if text or (name in _FLAT and not foreign):
@@ -71,7 +73,7 @@ def with_few_open(page: str) -> str:
 
 
 def _close(stack: list[str], name: str) -> None:
-    """Take off a stack what an end tag ends."""
+    """Remove the elements that an end tag ends from a stack."""
     for k in range(len(stack) - 1, -1, -1):
         if stack[k] == name:
             del stack[k : k + 1 if name in _STYLES else None]

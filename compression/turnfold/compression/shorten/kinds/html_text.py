@@ -33,7 +33,7 @@ def page_lines(text: str) -> list[str]:
     for node in tree.css(_BLOCKS):
         node.insert_before(_MARK + ("# " if node.tag in ("h1", "h2", "h3", "title") else ""))
     for cell in tree.css("td, th"):
-        if cell.css_first(_BLOCKS) is not None:  # layout by tables
+        if cell.css_first(_BLOCKS) is not None:  # a table used for layout
             cell.insert_before(_MARK)
         elif cell.prev is not None and _before(cell) in _CELLS:
             cell.insert_before(_CELL_GAP)
@@ -46,7 +46,7 @@ def page_lines(text: str) -> list[str]:
 
 
 def _before(cell: LexborNode) -> str | None:
-    """The tag of the element in front of a cell."""
+    """The tag of the element before a cell."""
     node = cell.prev
     while node is not None and node.tag == "-text":
         node = node.prev
@@ -89,7 +89,7 @@ def xml_rows(text: str, words: frozenset[str]) -> list[WeighedLine]:
 def _with_parents(lines: Sequence[str], found: Sequence[int]) -> list[int]:
     """Grades in which the element around a failure, by its indentation, has the failure's grade."""
     out = list(found)
-    open_at: list[tuple[int, int]] = []  # indentation and index of the elements that lines stand in
+    open_at: list[tuple[int, int]] = []  # indentation and index of the enclosing elements
     for i, line in enumerate(lines):
         depth = len(line) - len(line.lstrip())
         while open_at and open_at[-1][0] >= depth:

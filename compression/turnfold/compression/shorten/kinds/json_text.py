@@ -28,23 +28,23 @@ from turnfold.compression.text.ties.status import is_off
 from turnfold.compression.tokens import Count
 
 _EXACT: Final = json.JSONDecoder(parse_float=Number, parse_int=Number, parse_constant=Number)
-_LONGEST: Final = 160  # characters of a string that are shown
-_CUT: Final = " chars]"  # ends what is shown of a longer text
+_LONGEST: Final = 160  # characters of a string to show
+_CUT: Final = " chars]"  # ends the shown part of a longer text
 _MOST_ASKED: Final = 2_000  # characters of a record that a task asks for
-_RECORDS: Final = 6  # so many objects of one shape and they are a table
-_WHOLE: Final = 260  # tokens: a value that takes no more without its quotes is kept whole
+_RECORDS: Final = 6  # this many objects of one shape are a table
+_WHOLE: Final = 260  # tokens: a value of at most this size, written without quotes, is kept whole
 _SMALL: Final = 8  # entries of an object that is kept in one piece
 _DEEPEST: Final = 40
 _VITAL_KEYS: Final = frozenset(
     {"error", "errors", "status", "message", "code", "state", "exit_code", "exitcode", "returncode", "reason", "exception"}
 )
 
-#: Numbers that would not be written the same again.
+#: Numbers that would be written differently after parsing.
 _INEXACT: Final = re.compile(r"[0-9]\.[0-9]*0(?![0-9])|[0-9.]{16}|[0-9][eE]|0\.0000|-0(?![.0-9])|\bNaN\b|Infinity")
 #: A string, perhaps cut, or a number.
 _TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*+"?|(?P<number>-?(?:[0-9][0-9.eE+-]*+|Infinity)|NaN)', re.DOTALL)
 
-_OPENING: Final = ("{", "[")  # of another value: JSON lines
+_OPENING: Final = ("{", "[")  # start of another value: JSON lines
 
 Path = tuple[Any, ...]
 
@@ -59,7 +59,7 @@ class _JsonLeaf:
 def parse(text: str) -> Any:
     """The value of a JSON text, of JSON lines (a list), or of the intact part of truncated JSON.
 
-    A value and the text behind it are a list of both.
+    A value followed by text becomes a list of both.
 
     Raises:
         ValueError: no part of it can be read.
@@ -82,7 +82,7 @@ def _parse_beginning(text: str) -> Any:
         if not _INEXACT.search(text):
             return from_json(text, allow_partial=True)
         return _numbers(from_json(_TOKEN.sub(_mark_number, text), allow_partial=True))
-    except TypeError as exc:  # what it says of lone surrogates
+    except TypeError as exc:  # raised for lone surrogates
         raise ValueError("not encodable") from exc
 
 
@@ -141,7 +141,7 @@ def _scalar(value: Any) -> str:
 
 
 def _worth(value: Any) -> float:
-    if not value:  # null, false, zero and what is empty
+    if not value:  # null, false, zero, or empty
         return -0.6
     if isinstance(value, str):
         return 0.4 if len(value) <= 80 else 0.0
@@ -189,7 +189,7 @@ def _leaves(value: Any, path: Path = ()) -> Iterator[_JsonLeaf]:
 
 
 def _with_switches(value: Any) -> list[_JsonLeaf]:
-    """The leaves; those of an object that is switched off, or of what is in it, need the one that says so."""
+    """The leaves. Those of a disabled object, or within it, depend on the leaf that says so."""
     leaves = list(_leaves(value))
     off: dict[Path, list[int]] = {}
     for i, leaf in enumerate(leaves):
@@ -209,7 +209,7 @@ def _is_small(value: Mapping[str, Any]) -> bool:
 
 
 def _small(value: Mapping[str, Any], path: Path) -> _JsonLeaf:
-    """A leaf for a short flat object in an array: it is kept whole, without empty values, or not at all."""
+    """A leaf for a short flat object in an array: kept as a whole, without empty values, or not at all."""
     filled = {key: inner for key, inner in value.items() if inner not in (None, "")}
     shown = loose(filled)
     like = "/".join("*" if isinstance(part, int) else part for part in path)
@@ -310,7 +310,7 @@ def _prune(value: Any, leaves: Sequence[_JsonLeaf], taken: Sequence[int]) -> str
 
 
 def _dense(value: Any, most: int, count: Count) -> str:
-    """The whole value without quotes, records of equal shape as a table; "" if that takes more than `most` tokens."""
+    """The whole value without quotes, with records of equal shape as a table; "" if that exceeds `most` tokens."""
     try:
         text = full(value)
     except RecursionError:
@@ -319,7 +319,7 @@ def _dense(value: Any, most: int, count: Count) -> str:
 
 
 def full(value: Any) -> str:
-    """A whole value in the loose notation, however deep; an array of many records of equal shape as a table."""
+    """A whole value in the loose notation, at any depth; an array of many records of equal shape is a table."""
     if isinstance(value, dict):
         return "{" + ", ".join(f"{key}: {full(inner)}" for key, inner in value.items()) + "}"
     if isinstance(value, list):
@@ -336,7 +336,7 @@ def facts(text: str, keep: int, words: frozenset[str], count: Count, known: Cont
     """The value's leaves that fit `keep` tokens, evidence to `CEILING` times that.
 
     Raises:
-        ValueError: the text is no JSON.
+        ValueError: the text is not JSON.
     """
     value = parse(text)
     if '\\"' in text:
@@ -354,9 +354,9 @@ def facts(text: str, keep: int, words: frozenset[str], count: Count, known: Cont
 
 
 def _with_asked(leaves: list[_JsonLeaf], value: Any, words: frozenset[str]) -> list[_JsonLeaf]:
-    """The leaves, with the records that a task asks for as evidence, and without cuts, where most are records.
+    """The leaves, with requested records uncut and marked as evidence, if most leaves are records.
 
-    Of parts of records none is worth more than what goes with it.
+    No part of a record is worth more than the parts that belong to it.
     """
     records = [i for i, leaf in enumerate(leaves) if leaf.path and isinstance(leaf.path[-1], int)]
     if 2 * len(records) <= len(leaves):
@@ -374,7 +374,7 @@ def _with_asked(leaves: list[_JsonLeaf], value: Any, words: frozenset[str]) -> l
 
 
 def _uncut(value: Any, path: Path) -> str:
-    """A record of a table as its row would be without cuts."""
+    """A record of a table as a row without cuts."""
     for part in path[:-1]:
         value = value[part]
     columns = _columns(value)
@@ -386,8 +386,10 @@ def _whole_cell(cell: Any) -> str:
 
 
 def rows(text: str, words: frozenset[str]) -> list[WeighedLine]:
-    """A value among other text, one line per leaf: `items[3].id: o_3`; a record of a table is one leaf. One that takes no more
-    than a short line is that line; what stands behind a value are lines of their own."""
+    """A value within other text, one line for each leaf (`items[3].id: o_3`); a record of a table is one leaf.
+
+    A value that is at most a short line is that line; text after a value gets lines of its own.
+    """
     whole = text.strip()
     if len(whole) <= _LONGEST and "\n" not in whole:
         return _plain_rows(text)

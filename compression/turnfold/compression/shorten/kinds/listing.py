@@ -23,7 +23,7 @@ _TOGETHER: Final = 6  # names of one folder that share a line
 
 
 def _short(line: str) -> str:
-    """A line without what a later call never needs: modes, links, owners, dates."""
+    """A line without fields that later calls never need: modes, links, owners, dates."""
     long = _LONG.match(line)
     if long:
         name = long[3] + ("/" if long[1] == "d" and not long[3].endswith("/") else "")
@@ -40,7 +40,7 @@ def _folder(line: str) -> str:
 
 
 def _group_names(folder: str, lines: Sequence[str], words: frozenset[str]) -> list[WeighedLine]:
-    """Names of a folder on shared lines; names that match the task's words get their own line, with the whole path."""
+    """Names of a folder on shared lines; names that match the task's words get a line of their own with the whole path."""
     out: list[WeighedLine] = []
     rest: list[str] = []
     for line in lines:

@@ -23,12 +23,12 @@ _RECOVERS: Final = re.compile(
 )
 _STAMP: Final = re.compile(r"^\W*[\d:.,/TZ+ -]+")
 _NAME: Final = re.compile(r"[\w./-]{3,}")
-_SHARED: Final = 2  # names in which a failure and the line that says it is over agree
-_MOST: Final = 40  # of either that are compared
+_SHARED: Final = 2  # names that a failure and its recovery have in common
+_MOST: Final = 40  # most failures and recoveries that are compared
 
 
 def _recoveries(lines: Sequence[str], found: Sequence[int]) -> dict[int, tuple[int, ...]]:
-    """By index of a failure the distance to the first later line that says the same thing succeeded."""
+    """For each failure, the distance to the first later line that reports success of the same thing."""
     if len(lines) > MOST_ROWS or 3 not in found:
         return {}
     over = [(i, _names(line)) for i, line in enumerate(lines) if found[i] != 3 and _RECOVERS.search(line)][:_MOST]
@@ -61,7 +61,7 @@ def _grade(line: str, words: int) -> int:
 
 
 def rows(text: str, words: frozenset[str]) -> list[WeighedLine]:
-    """Lines of one template count as alike; the first of more than two says how many there are."""
+    """Lines of one template count as similar; the first of more than two states their number."""
     lines = short_lines(text)
     keys = templates(lines)
     many = Counter(keys)

@@ -24,9 +24,9 @@ _EXCERPT: Final = re.compile(r" *+(?:\d++ *+)?\|")  # source that a compiler quo
 _SAID: Final = re.compile(r"[^\W\d_]{2}")
 _BESIDE: Final = 0.2  # worth of a header, a quoted mail, a button
 _COUNTER: Final = 0.05  # worth of a line without a word: a number, a time, a rule
-_FEW: Final = 2  # numbers that say it; with more it would not be clear which is which
-_FAILURE: Final = 3  # the gravest grade
-_LONG: Final = 50  # characters of a line that is worth saying in short
+_FEW: Final = 2  # numbers that are enough to abbreviate a failure; with more, it would be unclear which is which
+_FAILURE: Final = 3  # the highest grade
+_LONG: Final = 50  # characters of a line that is worth abbreviating
 
 
 def template(line: str) -> str:
@@ -35,7 +35,7 @@ def template(line: str) -> str:
 
 
 def templates(lines: Sequence[str]) -> list[str]:
-    """`template` of each line, in one pass; no line holds a line break."""
+    """`template` of each line, in one pass; no line contains a line break."""
     return _strike_values("\n".join([line.strip() for line in lines])).split("\n") if lines else []
 
 
@@ -62,7 +62,9 @@ def in_short(rows: Sequence[WeighedLine]) -> list[WeighedLine]:
 
 
 def sentence_rows(text: str) -> list[WeighedLine]:
-    """Prose: a row per statement, behind its speaker's label; numbers and names decide, the first of a line is worth more."""
+    """Prose: one row for each statement, after its speaker's label. Numbers and names decide; the first statement of a line is
+    worth more.
+    """
     read = statements(text)
     said = [span.of(text) for span in read.spans]
     labels = {i for i, span in enumerate(read.spans[:-1]) if span.kind == "label" and not said[i].endswith("\n")}
@@ -84,7 +86,7 @@ def sentence_rows(text: str) -> list[WeighedLine]:
 
 
 def rows(text: str, words: frozenset[str]) -> list[WeighedLine]:
-    """Every line, failures and outcomes as evidence, the first and the last worth a little more.
+    """Every line, with failures and outcomes as evidence; the first and the last are worth slightly more.
 
     A warning or an outcome that is repeated with other numbers counts as evidence three times, a failure always.
     """

@@ -33,7 +33,7 @@ class _Line(NamedTuple):
 
 
 def _lines(lines: Sequence[str]) -> list[_Line]:
-    """Lines with their file, which is at their beginning or on a separate line above; gap marks are left out."""
+    """Lines with their file, which is named at their beginning or on a line above; gap marks are omitted."""
     out: list[_Line] = []
     heading = ""
     for i, line in enumerate(lines):
@@ -73,7 +73,7 @@ def rows(text: str, words: frozenset[str]) -> list[WeighedLine]:
 
 
 def _heading(path: str, hits: Sequence[_Line]) -> str:
-    """A file with the numbers of its hits, as `path:12,40`; the hits' count where they are many or have no numbers."""
+    """A file with the line numbers of its hits (`path:12,40`), or their count if they are many or have no numbers."""
     numbers = [_NUMBER.match(hit.shown) for hit in hits]
     if 0 < len(numbers) <= _MOST_NUMBERS and all(numbers):
         return f"{path}:{','.join(found[0] for found in numbers if found)}"

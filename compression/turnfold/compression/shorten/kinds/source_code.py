@@ -27,7 +27,7 @@ _BRINGS: Final = r"\s*(?:from\s\S+\s)?(?:import|require|use|using|#include|inclu
 _BRACKETS: Final = r"[\s(){}\[\];,:]*(?:(?:else|try|finally|do|end|pass)[\s(){}\[\];,:]*)?$|\s*</\w+>$"
 _LONG_REMARKS: Final = (('"""', '"""'), ("'''", "'''"), ("/*", "*/"))
 
-#: What a line can be, first that matches, and what that is worth.
+#: The kinds of lines and their worth; the first match counts.
 _SORTS: Final = (
     ("remark", _REMARK, -0.4),
     ("brackets", _BRACKETS, -1.0),
@@ -86,7 +86,7 @@ def _body(line: str) -> str:
 
 
 def rows(text: str, words: frozenset[str]) -> list[WeighedLine]:
-    """Every line with its worth; lines that carry their number need no mark for a gap."""
+    """Every line with its worth; lines with line numbers need no gap marks."""
     lines = short_lines(text)
     remarks = _remarks(lines)
     above, odd = needed_remarks(lines), odd_settings(lines)

@@ -14,14 +14,14 @@ from typing import Final
 from turnfold.compression.shorten.evidence import MOST_ODD, graded_lines, grades
 from turnfold.compression.shorten.lines import MOST_ROWS, WeighedLine, rows_of, short_lines
 
-#: A row that is about what the row above it is about.
+#: A row that refers to the row above it.
 _SAME: Final = re.compile(r"[|+\s]*(?:the same|same|ditto|idem|dito|dieselben?|le même|lo mismo|同上)\b", re.IGNORECASE)
 _LONGEST_CELL: Final = 120
 _LONGEST_NOTE: Final = 200  # characters of a note below a table
 _MOST_NOTES: Final = 3
-_SHORT_NAME: Final = 3  # letters of a column's name that tells nothing
+_SHORT_NAME: Final = 3  # letters of a column name that is too short to be informative
 _MOST_COLUMNS: Final = 60
-_AGREEING, _MOSTLY = 6, 0.6  # rows at least, and the share of them that agree in a column
+_AGREEING, _MOSTLY = 6, 0.6  # fewest rows, and the share of them that must agree in a column
 _FIELD_LIMIT: Final = 10_000_000
 
 
@@ -42,7 +42,7 @@ def _records(lines: Sequence[str], delimiter: str) -> list[list[str]]:
     csv.field_size_limit(_FIELD_LIMIT)
     try:
         return list(csv.reader((line + "\n" for line in lines), delimiter=delimiter, strict=False))
-    except csv.Error:  # a NUL or a field beyond the limit: read it as lines of one cell
+    except csv.Error:  # a NUL or a field beyond the limit: treat lines as single cells
         return [[line] for line in lines]
 
 
@@ -54,12 +54,12 @@ def _cut(cell: str) -> str:
 
 
 def _quoted(cell: str, delimiter: str) -> str:
-    """A cell as CSV has it: one with a delimiter or a quote in it would be two."""
+    """A cell quoted for CSV if it contains a delimiter or a quote."""
     return '"' + cell.replace('"', '""') + '"' if delimiter in cell or cell.startswith('"') else cell
 
 
 def _odd(records: Sequence[Sequence[str]]) -> dict[int, frozenset[str]]:
-    """The rare values of each column with few values, and of one that nearly all rows agree in the values that stand once."""
+    """The rare values of each column with few values, and the unique values of a column in which nearly all rows agree."""
     usual = Counter(map(len, records)).most_common(1)[0][0] if records else 0
     full = [record for record in records if len(record) == usual]
     rare, few = len(records) * 0.05, max(2, len(records) // 10)
@@ -88,7 +88,7 @@ def rows(text: str, words: frozenset[str]) -> list[WeighedLine]:
     )
     ends = (1, len(records) - 1)
     few = len(unusual.keys() - {0}) <= MOST_ODD
-    # Without the names of its columns a row would not say what its figures are.
+    # Without column names, a row would not say what its figures mean.
     headed = len(lines) <= MOST_ROWS and not any(cell[:1].isdecimal() for cell in records[0]) if records else False
 
     def row(i: int) -> WeighedLine:
@@ -102,7 +102,7 @@ def rows(text: str, words: frozenset[str]) -> list[WeighedLine]:
 
 
 def _notes(records: Sequence[Sequence[str]]) -> set[int]:
-    """The last rows where these are no rows of the table: "# without tax", "Note: T3 is broken, ignore it"."""
+    """The last rows if they are not part of the table: "# without tax", "Note: T3 is broken, ignore it"."""
     usual = Counter(map(len, records)).most_common(1)[0][0] if records else 0
     found: set[int] = set()
     for i in range(len(records) - 1, max(0, len(records) - 1 - _MOST_NOTES), -1):
@@ -142,7 +142,7 @@ def _odd_rows(lines: Sequence[str], header: int) -> set[int]:
 
 
 def _is_note(line: str, header: str) -> bool:
-    """Whether a line below a table begins with a mark or speaks of what a column is named by."""
+    """Whether a line below a table begins with a mark or mentions a column's name."""
     named = [word for word in header.lower().replace("|", " ").split() if len(word) > _SHORT_NAME]
     return len(line) <= _LONGEST_NOTE and (line[0] in "*†‡(¹" or any(name[:-1] in line.lower() for name in named))
 

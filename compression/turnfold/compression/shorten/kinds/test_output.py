@@ -15,7 +15,7 @@ from turnfold.compression.shorten.kinds.plain import template
 from turnfold.compression.shorten.lines import MOST_ROWS, WeighedLine, rows_of, short_lines
 from turnfold.compression.text.heads import heads
 
-_BY_TEMPLATE: Final = "template"  # alike are lines of one template
+_BY_TEMPLATE: Final = "template"  # lines of one template are similar
 _FAILED: Final = re.compile(
     r"FAILED\b|FAIL\b|ERROR\b|--- FAIL|not ok \d|\s*[✗✘×✕●] |\s*\d+\) |test .* \.\.\. FAILED|.* \.\.\. (?:FAIL|ERROR)"
     r"|(?=\S++ (?:FAILED|ERROR))\S+?::\S"
@@ -40,7 +40,7 @@ _PANIC: Final = re.compile(r"^thread '[^'\n]*'.* panicked at \S+:\d+:\d+:$")
 _FRAME: Final = re.compile(r"\s+at |\s+\d+: \w|stack backtrace:|note: |---- .* stdout ----")
 _NEEDED: Final = re.compile(f"{_TOTALS.pattern}|{_FAILED.pattern}|{_REASON.pattern}|{_HEADING.pattern}", re.IGNORECASE)
 
-#: What a line's opening makes of it; the first that matches counts.
+#: The rules for a line's beginning; the first match counts.
 _RULES: Final = (
     (_TOTALS, WeighedLine("", weight=4, evidence=3)),
     (_FAILED, WeighedLine("", weight=3, evidence=3)),
@@ -53,7 +53,7 @@ _RULES: Final = (
 
 
 def _row(line: str) -> WeighedLine:
-    """The line as weighed by the first matching rule; without one, by failures or outcomes in its words."""
+    """The line as weighed by the first matching rule; otherwise by failures or outcomes in its words."""
     for pattern, rule in _RULES:
         if pattern.match(line):
             return WeighedLine(
@@ -88,7 +88,7 @@ def rows(text: str, words: frozenset[str]) -> list[WeighedLine]:
 
 
 def _partner(lines: Sequence[str], i: int) -> tuple[int, ...]:
-    """How far "expected" stands from "received", which is no more than a line: either says nothing alone."""
+    """The distance between "expected" and "received", one line at most: either means nothing alone."""
     if not _COMPARED.match(lines[i]):
         return ()
     return tuple(d for d in (1, -1) if 0 <= i - d < len(lines) and _COMPARED.match(lines[i - d]))

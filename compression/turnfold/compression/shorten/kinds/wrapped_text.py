@@ -13,14 +13,14 @@ from typing import Any, Final, NamedTuple
 from turnfold.compression.shorten.kinds.json_text import full, parse
 
 _LEAST: Final = 320  # characters of a text; a shorter one is a value among others
-_SHARE: Final = 0.6  # of the JSON that is the text's
-_MOST_AROUND: Final = 400  # characters of what stands around it
+_SHARE: Final = 0.6  # share of the JSON that the text must have
+_MOST_AROUND: Final = 400  # characters around the text
 _DEEPEST: Final = 6
 _MARK: Final = "\0"
 
 
 class WrappedText(NamedTuple):
-    """A text with what stands in front of it and behind it, in the loose notation of JSON."""
+    """A text, with what precedes and follows it in the loose notation of JSON."""
 
     before: str
     text: str
@@ -28,7 +28,7 @@ class WrappedText(NamedTuple):
 
 
 def wrapped_text(text: str) -> WrappedText | None:
-    """The text that is most of some JSON; None where no string is, or where that string is JSON again."""
+    """The text that makes up most of some JSON; None if no string does, or if that string is JSON itself."""
     try:
         value = parse(text)
     except ValueError:
@@ -52,7 +52,7 @@ def _strings(value: Any, depth: int) -> Iterator[str]:
 
 
 def _marked(value: Any, inner: str) -> Any:
-    """The value with a sign in place of the text."""
+    """The value with a placeholder for the text."""
     if isinstance(value, dict):
         return {key: _marked(one, inner) for key, one in value.items()}
     if isinstance(value, list):

@@ -29,7 +29,7 @@ def rows(text: str, words: frozenset[str]) -> list[WeighedLine]:
             weight=worth,
             evidence=1 if found[i] == 3 or i in odd else 0,
             like=template(body) if depth and i not in odd else "",
-            unmarked=len(lines) <= MOST_ROWS,  # without its parents, a line must not seem to follow the one before
+            unmarked=len(lines) <= MOST_ROWS,  # without its parents, a line must not seem to follow the previous one
             needs=(*above.get(i, ()), *parents.get(i, ())),
         )
 
@@ -37,19 +37,19 @@ def rows(text: str, words: frozenset[str]) -> list[WeighedLine]:
 
 
 def _parents(lines: Sequence[str]) -> dict[int, tuple[int]]:
-    """By index of a line how far above it the line stands that it is part of; nothing where `rows_of` samples.
+    """For each line, the distance to the line above that it is part of; empty if `rows_of` samples.
 
-    Shown without it, a line would be read as part of whatever stands above.
+    Without it, a line would be read as part of whatever line is shown above.
     """
     if len(lines) > MOST_ROWS:
         return {}
     found: dict[int, tuple[int]] = {}
-    open_: list[tuple[int, int]] = []  # the lines that the next one may be part of: how far each is indented, and which it is
+    open_: list[tuple[int, int]] = []  # the lines that the next one may be part of: indentation and index
     for i, line in enumerate(lines):
         body = line.lstrip()
         if not body:
             continue
-        depth = 2 * (len(line) - len(body)) + (body == "-" or body.startswith("- "))  # an item may stand right below its key
+        depth = 2 * (len(line) - len(body)) + (body == "-" or body.startswith("- "))  # a list item may directly follow its key
         while open_ and open_[-1][0] >= depth:
             open_.pop()
         if open_:
