@@ -89,7 +89,7 @@ _SETTING: Final = re.compile(r"(?:- )?[\"']?([A-Za-z][\w.-]*+)[\"']?\s*+(?::\s|=
 
 
 def odd_settings(lines: Sequence[str]) -> set[int]:
-    """Indices of settings with another value than nearly all of their name have; none where they are more than `MOST_ODD`."""
+    """Indices of settings whose value differs from nearly all others of that name; empty if there are more than `MOST_ODD`."""
     named: dict[str, dict[str, list[int]]] = {}
     for i, line in enumerate(lines):
         if found := _SETTING.match(line.strip()):

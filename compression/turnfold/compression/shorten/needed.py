@@ -22,12 +22,12 @@ _UNKNOWN: Final[Mapping[int, Set[int]]] = MappingProxyType({})
 
 
 class NeededPieces:
-    """The missing needs of pieces.
+    """The missing needs of pieces: others that they depend on.
 
     Args:
-        needs: what each piece needs, where it needs anything; what those need is needed too.
-        costs: of each piece.
-        free: pieces that are there anyway: they cost nothing, but what they need is needed.
+        needs: the direct needs of each piece that has any; these may have needs of their own.
+        costs: the cost of each piece.
+        free: pieces that are included anyway: they cost nothing, but their needs count.
     """
 
     def __init__(self, needs: Mapping[int, Sequence[int]], costs: Sequence[int], free: Set[int]) -> None:
@@ -37,21 +37,23 @@ class NeededPieces:
             for j in needed:
                 self._dependents[j].append(i)
         self._missing: dict[int, set[int]] = {}
-        self._price: dict[int, int] = {}  # of a piece and of what it misses
+        self._price: dict[int, int] = {}  # of a piece with its missing needs
         self._needs_too_much: set[int] = set()  # as of the last choice
-        self._waiting: defaultdict[int, list[int]] = defaultdict(list)  # for each piece those that miss it
+        self._waiting: defaultdict[int, list[int]] = defaultdict(list)  # for each piece, those that miss it
         self.chosen: set[int] = set()
         self.order: list[int] = []
 
     def look_into(self, pieces: Sequence[int]) -> None:
-        """Find out what these pieces need: of long chains first what others need in turn, so that these need not be followed."""
+        """Compute the needs of these pieces. In long chains, inner needs are computed first, so that they need not be followed
+        again.
+        """
         behind = [i for i in pieces if max(self._needs[i]) < i]
         known = set(behind)
         for i in (*behind, *(i for i in reversed(pieces) if i not in known)):
             self.missing(i)
 
     def missing(self, i: int) -> Set[int] | None:
-        """What a piece needs that is neither chosen nor free; None where it is too much for now."""
+        """The needs of a piece that are neither chosen nor free; None if they are too much for now."""
         if i not in self._needs:
             return _NOTHING
         if i not in self._missing and i not in self._needs_too_much:
@@ -60,7 +62,7 @@ class NeededPieces:
 
     def _follow(self, i: int) -> None:
         needs, chosen, too_much = self._needs, self.chosen, self._needs_too_much
-        known = _UNKNOWN if self._free else self._missing  # which are without the free ones, and these count too
+        known = _UNKNOWN if self._free else self._missing  # without the free ones, which count too
         found, rest = {i}, [i]
         while rest:
             for j in needs[rest.pop()]:
@@ -80,11 +82,11 @@ class NeededPieces:
             self._waiting[j].append(i)
 
     def price(self, i: int) -> int:
-        """What a piece costs with what it needs; `missing` was asked for it since the last choice, and is not None."""
+        """The cost of a piece with its needs. Call `missing` first, after the last choice; it must not be None."""
         return self._price.get(i, self._costs[i])
 
     def choose(self, i: int) -> list[int]:
-        """Choose a piece, and in front of it what it needs, which `missing` knows; these in the order of choice."""
+        """Choose a piece and, before it, its needs as known from `missing`. Returns them in the order of choice."""
         news = [*sorted(self.missing(i) or ()), i]
         self.chosen.update(news)
         self.order += news
@@ -92,7 +94,7 @@ class NeededPieces:
         return news
 
     def cheaper(self, news: Sequence[int]) -> Iterator[int]:
-        """Pieces that need less now that these have been chosen, but for those that still need too much."""
+        """Pieces with fewer missing needs now that `news` are chosen, except those that still need too much."""
         known, chosen, costs = self._missing, self.chosen, self._costs
         found: set[int] = set()
         for j in news:
@@ -102,7 +104,7 @@ class NeededPieces:
                 if k not in chosen:
                     found.add(k)
         yield from found
-        rest = [*news, *found]  # behind them may be some that needed too much
+        rest = [*news, *found]  # others after them may have needed too much before
         while rest:
             for k in self._dependents.get(rest.pop(), _NONE):
                 if k not in known and k not in chosen and self.missing(k) is not None:
@@ -111,7 +113,7 @@ class NeededPieces:
 
 
 def all_needed(needs: Sequence[Sequence[int]]) -> list[Sequence[int]]:
-    """For each of a few pieces all others that it needs, directly or not, in order."""
+    """For each of a few pieces, all direct and indirect needs, in order."""
     found: list[Sequence[int]] = []
     for i, needed in enumerate(needs):
         every = {i, *needed}

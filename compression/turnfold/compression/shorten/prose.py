@@ -28,17 +28,17 @@ from turnfold.compression.text.spans import Span
 from turnfold.compression.text.statements import Statements, statements
 from turnfold.compression.tokens import Count
 
-#: Stands for what was left out.
+#: Replaces omitted text.
 ELISION: Final = " …"
-#: Whose standing orders bind.
+#: Roles whose standing orders bind.
 TELLS: Final = frozenset({"user", "system", "developer"})
 _CENTRAL: Final = Central()
-# Below, shared words say as much as the graph at a tenth of its price; above, the centroid alone does.
+# Below, shared words work as well as the graph at a tenth of its cost; above, only the centroid is used.
 _FEW, _MANY = 12, 400
 # Shares of a sentence's worth.
 _BY_CENTRE, _BY_SIGNAL, _BY_FACTS, _BY_WORDS, _BY_PLACE = 0.35, 0.3, 0.2, 3.0, 0.1
-_BESIDE: Final = 0.2  # of the worth of a header, a quoted mail, a button counts
-_BY_WORTH: Final = 1.0  # what a sentence of worth 1 is worth beside one fact that was not said yet
+_BESIDE: Final = 0.2  # factor for the worth of a header, a quoted mail, a button
+_BY_WORTH: Final = 1.0  # worth of a sentence with worth 1, relative to a new fact
 _BLOCK_WORTH: Final = {
     "heading": 0.5,
     "table": 0.35,
@@ -50,14 +50,14 @@ _BLOCK_WORTH: Final = {
     "fence": 0.45,
     "code": 0.4,
 }
-_PASTED: Final = 8  # statements from which a user's text is taken for one that was pasted, with a word of their own beside it
-_OWN: Final = 400  # characters of such a word
-# A figure, or a capital where no sentence begins.
+_PASTED: Final = 8  # statements from which a user's text counts as pasted, with the user's own words next to it
+_OWN: Final = 400  # characters of these words
+# A figure, or a capital within a sentence.
 _FACT: Final = re.compile(r"(?<=\w )[^\W\d_a-z][^\W_]+|\d[\w.,:/-]*|`[^`\n]+`|[\u30a1-\u30f6]{3,}")
 
 
 class _Judged(NamedTuple):
-    """The worth of each span, which spans are kept at any cost, the facts that each mentions, and what is beside the matter."""
+    """The worth of each span, the spans to keep at any cost, the facts of each, and the spans beside the subject."""
 
     worths: list[float]
     must: set[int]
@@ -70,7 +70,7 @@ def shorten(text: str, keep: int, *, role: str, words: frozenset[str] | None = N
 
     Args:
         keep: tokens to keep; standing orders of a user may exceed it, and one sentence at least is kept.
-        role: who says it ("user", "assistant", "tool", "system").
+        role: the speaker ("user", "assistant", "tool", "system").
         words: terms (``scorers.terms.terms``) that the conversation up to the border speaks of; sentences that share them are
             preferred.
         count: tokens of a text.
@@ -86,7 +86,8 @@ def shorten(text: str, keep: int, *, role: str, words: frozenset[str] | None = N
     if len(spans) < 2:
         return text
     judged = _judge(text, read, role, words)
-    # Prices by length first, true ones only where that was too far off: counting every sentence costs more than judging it.
+    # Prices are estimated by length first, and counted only if that was too far off: counting every sentence costs more than
+    # rating it.
     rough = [max(1, round(whole * (span.end - span.start) / len(text))) for span in spans]
     heads = leading_spans(text, read)
     short = join(text, spans, _choose(read, keep, judged, rough, heads))
@@ -125,19 +126,19 @@ def _judge(text: str, read: Statements, role: str, known: frozenset[str] | None)
 
 
 def _own_ends(text: str, spans: Sequence[Span], pieces: Sequence[str]) -> set[int]:
-    """What a user says in front of a pasted text or behind it: a statement that asks, or a short paragraph of its own."""
+    """A user's own text before or after a pasted text: a statement that asks, or a short paragraph."""
     last = len(spans) - 1
     alone = {0: "\n\n" in text[spans[0].start : spans[1].start], last: text[: spans[last].start].endswith("\n\n")}
     return {i for i in alone if 0 < len(pieces[i]) <= _OWN and (alone[i] or asks(pieces[i]))}
 
 
 def has_order(piece: str, said: Sequence[str], size: int) -> bool:
-    """Whether a statement of so many sentences holds a standing order."""
+    """Whether a statement of `size` sentences contains a standing order."""
     return is_standing_order(piece, said) if size == 1 else bool(standing_orders(piece))
 
 
 def _facts_of(text: str, spans: Sequence[Span]) -> list[tuple[str, ...]]:
-    """Per span the names, figures and identifiers in it, each once."""
+    """For each span, its distinct names, figures and identifiers."""
     found: list[dict[str, None]] = [{} for _ in spans]
     at = 0
     for entity in entities(text):
@@ -165,7 +166,7 @@ def _overlap(piece: str, known: frozenset[str]) -> float:
 def _choose(read: Statements, keep: int, judged: _Judged, costs: Sequence[int], heads: Set[int]) -> set[int]:
     """The spans that fit `keep` tokens besides those that must be kept, by worth and by new facts; at least one.
 
-    What a statement needs (its heading, the line that introduces it) comes along at its expense.
+    A statement's needs (its heading, the line that introduces it) are included at its expense.
     """
     pieces = [
         CoverageItem(cost + 1, _BY_WORTH * worth, _BESIDE if i in judged.aside else 1.0, facts)
@@ -179,7 +180,7 @@ def _choose(read: Statements, keep: int, judged: _Judged, costs: Sequence[int], 
         if i in chosen:
             continue
         group = read.missing(i, chosen)
-        cost = sum(costs[j] for j in group) + 1 if group else 0  # and the mark of the gap
+        cost = sum(costs[j] for j in group) + 1 if group else 0  # including the gap mark
         if group and (spent + cost <= keep or not chosen):
             chosen |= group
             spent += cost
@@ -202,7 +203,7 @@ def join(text: str, spans: Sequence[Span], chosen: set[int]) -> str:
 
 
 def _mark(out: list[str], behind: str) -> None:
-    """Adds the mark of a gap; `behind` is what must follow it at least: blocks begin and end on lines of their own."""
+    """Add a gap mark. `behind` is what must at least follow it: blocks begin and end on lines of their own."""
     if not out:
         out.append(ELISION.lstrip() + behind)
         return

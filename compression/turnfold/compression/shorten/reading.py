@@ -37,9 +37,10 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 _Said = Sequence[Sequence[str]]
 
-# Each alternative begins with a class of its own, which the regex engine finds fast; what stands before comes after it.
+# Each alternative begins with a character class of its own, which the regex engine finds fast; conditions on earlier text come
+# after it.
 _FACT: Final = re.compile(r"https?://[^\s)>\]]+|[^\W\d_a-z](?<=\w .)[^\W_]+|\d(?:[\w.,:/%-]*\w)?|`[^`\n]+`|[\u30a1-\u30f6]{3,}")
-# The same for ASCII, where the first characters are one class.
+# The same for ASCII, with the first characters in one class.
 _ASCII_FACT: Final = re.compile(
     r"[hA-Z0-9`](?:(?<=h)ttps?://[^\s)>\]]+|(?<=\w [A-Z])[^\W_]+|(?<=\d)(?:[\w.,:/%-]*\w)?|(?<=`)[^`\n]+`)"
 )
@@ -47,11 +48,11 @@ _SHORT: Final = 3  # words: a sentence of so few says nothing by itself, unless 
 _NONE: Final[Set[int]] = frozenset()
 _ROLE_WORTH: Final = {"user": 1.2}
 _BY_PLACE, _BY_SIGNAL = 0.1, 1.1
-_WORD_BITS: Final = 36  # of the number of a word, above which stands that of its sentence
+_WORD_BITS: Final = 36  # bits for the number of a word; the bits above hold the number of its sentence
 _ANYWHERE: Final = 1 << 60
-_FEW: Final = 3000  # characters up to which figures are looked for text by text
-_TOGETHER: Final = 2**16  # characters that are read together: columns of so many stay in the processor's cache
-# What a character is, of those that are asked for.
+_FEW: Final = 3000  # characters up to which figures are searched text by text
+_TOGETHER: Final = 2**16  # characters read together: columns of this size stay in the processor's cache
+# Flags for the properties of a character.
 _DIGIT, _CAPITAL, _IN_WORD, _BLANK, _ASKING, _SPACE, _MARK = (1 << n for n in range(7))
 _SIGNS: Final = bytes(
     (_DIGIT if sign in "0123456789" else 0)
@@ -64,7 +65,7 @@ _SIGNS: Final = bytes(
     for sign in map(chr, range(128))
 ) + bytes(128)
 
-# What is asked of a word is told by its number: stop words come first, then the others with which something is asked.
+# Flags for a word's number. Stop words have the lowest numbers, followed by the other words that are tested for.
 _ORDER, _SECRET = 1 << 61, 1 << 60
 _KNOWN: Final = {
     word: n for n, word in enumerate(dict.fromkeys((*sorted(STOP), *sorted({*CUES, *ORDER_CUES, *ORDER_SIGNS, *TELLING}))))
@@ -78,11 +79,11 @@ _SIGNS_OF_ORDERS: Final = OrderSigns([*_KNOWN])
 
 
 class Columns(NamedTuple):
-    """What is noted of every sentence of a text.
+    """Data on every sentence of a text.
 
     Attributes:
-        costs, bases, factors: as for ``coverage``; how central it is, and its facts, add to the second.
-        words, sizes: the numbers of the words of all sentences, each once in a sentence, and how many each has.
+        costs, bases, factors: as for ``coverage``; centrality and facts are added to the second.
+        words, sizes: the numbers of the distinct words of each sentence, and their count.
     """
 
     costs: Ints
@@ -94,15 +95,10 @@ class Columns(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """A text cut into rated sentences. What is noted of them stands in columns, parts of those of all texts that were read
-    together: objects for each, or lists, are what the garbage collector visits again and again.
+    """A text divided into rated sentences.
 
-    Attributes:
-        spans: its statements and blocks.
-        blocks: those that are kept unchanged; nothing else is noted of them.
-        must: those that have to be kept.
-        facts: of the sentences that have any, their names and figures.
-        numbers: the number of each word; texts whose sentences are chosen together may have one such mapping or several.
+    The data is stored in columns that are slices of those of all texts read together, since the garbage collector would visit
+    objects or lists for each again and again.
     """
 
     text: str
@@ -118,18 +114,18 @@ class Read:
 
     @property
     def columns(self) -> Columns:
-        """What is noted of its sentences."""
+        """The data on its sentences."""
         return columns_of([self])
 
     @property
     def objects(self) -> bool:
-        """Whether its first statement takes back or narrows what the messages before it said."""
+        """Whether its first statement retracts or narrows what earlier messages said."""
         alone = self.spans and not self.spans.kinds and self.parts.sizes[0] == 1
         return objects(self.text, self.spans.ends[0] if alone else 0)
 
     @property
     def figures(self) -> Mapping[int, tuple[str, ...]]:
-        """By the index of a sentence or block, where it has any, its figures."""
+        """The figures of each sentence or block that has any, by index."""
         return self._page.figures[self._place]
 
     @property
@@ -144,7 +140,7 @@ class Read:
 
 
 def columns_of(reads: Sequence[Read]) -> Columns:
-    """What is noted of the sentences of several texts, in order; those that were read one behind the other are taken at once."""
+    """The data on the sentences of several texts, in order; texts read consecutively share a slice."""
     runs: list[tuple[_Page, int, int]] = []
     for one in reads:
         page, place = one._page, one._place
@@ -157,7 +153,7 @@ def columns_of(reads: Sequence[Read]) -> Columns:
 
 
 def read(text: str, role: str) -> Read:
-    """Cut a text into sentences and rate them; linear."""
+    """Divide a text into sentences and rate them; linear."""
     return Reader().read([(text, role)])[0]
 
 
@@ -168,7 +164,7 @@ class Reader:
         self._numbers: dict[str, int] = defaultdict(count(len(_KNOWN)).__next__, _KNOWN)
 
     def read(self, texts: Sequence[tuple[str, str]]) -> list[Read]:
-        """Cut texts, each with the role of its speaker, into sentences and rate them."""
+        """Divide texts, each with its speaker's role, into sentences and rate them."""
         return [one for some in _in_pages(texts) for one in self._page(some)]
 
     def _page(self, texts: Sequence[tuple[str, str]]) -> list[Read]:
@@ -189,7 +185,7 @@ class Reader:
 
 
 def _bags(text: str, spans: Sequence[Span], said: _Said) -> _Said:
-    """The words of each sentence; in a script without blanks between words its terms."""
+    """The words of each sentence; in a script without spaces, its terms."""
     return [
         [f"{word} " if word in STOP else word for word in terms(span.of(text))]
         if span.kind not in EXACT and is_run_on(span.of(text), one)
@@ -210,9 +206,9 @@ def _in_pages(texts: Sequence[tuple[str, str]]) -> Iterator[Sequence[tuple[str, 
 
 
 class _Page:
-    """Texts that are read together; their sentences are numbered through.
+    """Texts that are read together, with their sentences numbered consecutively.
 
-    Those of ASCII stand in one row, `joined`, where one look tells which sentences have a sign.
+    ASCII texts are concatenated in `joined`, so that a single search finds all sentences with a character.
     """
 
     def __init__(self, texts: Sequence[tuple[str, str]], parts: Sequence[Statements], tiles: Sequence[Tiles]) -> None:
@@ -231,7 +227,7 @@ class _Page:
         self._ends, self._inside = ends, inside
 
     def places(self, asked: NDArray[np.bool_]) -> Iterable[tuple[int, int, int]]:
-        """Of each sentence that is asked for its number, its text, and its index there."""
+        """For each selected sentence, its number, its text, and its index in that text."""
         sentences = np.flatnonzero(asked)
         if not len(sentences):
             return ()
@@ -247,8 +243,9 @@ class _Page:
         return self.tiles[i].piece(self.texts[i], j)
 
     def holding(self, signs: Ints, *, behind: int = 0, before_end: int = _ANYWHERE) -> NDArray[np.bool_]:
-        """Which sentences hold one of these places of `joined`, so far from their beginnings at least and from their ends at
-        most."""
+        """Which sentences contain one of these positions of `joined`, at least that far from their beginnings and at most that
+        far from their ends.
+        """
         of = np.searchsorted(self._ends, signs, "right")
         if behind:
             of = of[signs - behind >= (self._ends - self.sizes[self._inside])[of]]
@@ -260,7 +257,7 @@ class _Page:
 
     @cached_property
     def figures(self) -> list[dict[int, tuple[str, ...]]]:
-        """Of each text by the index of a sentence or block, where it has any, its figures."""
+        """For each text, the figures of each sentence or block that has any, by index."""
         alone = len(self.joined) < _FEW
         found = [
             figures_by_span(text, spans) if alone or not plain else {}
@@ -277,11 +274,11 @@ class _Page:
     # --- what is noted of the sentences ---
 
     def read(self, said: Sequence[_Said], spoken: Ints, sizes: Ints, numbers: Mapping[str, int]) -> list[Read]:
-        """Every text with what is noted of it.
+        """Every text with the data on its sentences.
 
         Args:
             said: the words of its sentences.
-            spoken, sizes: the numbers of the words of all sentences, and how many each has.
+            spoken, sizes: the numbers of all sentences' words, and their count for each sentence.
             numbers: the number of each word.
         """
         words, times = _telling_words(spoken, sizes)
@@ -309,17 +306,17 @@ class _Page:
         ]
 
     def columns(self, start: int, end: int) -> Columns:
-        """What is noted of the sentences of the texts ``start..end``."""
+        """The data on the sentences of the texts ``start..end``."""
         first, last, ends = self.first[start], self.first[end], self._behind_words
         costs, bases, factors, words, times = self._noted
         here = slice(first, last)
         return Columns(costs[here], bases[here], factors[here], words[ends[first] : ends[last]], times[here])
 
     def _facts(self, signs: NDArray[np.uint8]) -> list[dict[int, tuple[str, ...]]]:
-        """Of each text by the index of a sentence, where it has any, the names and figures in it, each once."""
+        """For each text, the distinct names and figures of the sentences that have any, by index."""
         found: list[dict[int, tuple[str, ...]]] = [{} for _ in self.texts]
         closely = [not plain or "`" in text or "http" in text for text, plain in zip(self.texts, self.plain, strict=True)]
-        # Other sentences without digits, and without capitals behind a word, have none.
+        # Sentences without digits, and without capitals after a word, have none.
         named = (signs[2:] & _CAPITAL).astype(bool) & (signs[1:-1] & _BLANK).astype(bool) & (signs[:-2] & _IN_WORD).astype(bool)
         held = self.holding(np.flatnonzero(named) + 2, behind=2) | self.holding(np.flatnonzero((signs & _DIGIT) > 0))
         for _, i, j in self.places(held):
@@ -349,7 +346,7 @@ class _Page:
         return weights
 
     def _with_long_runs(self, signs: NDArray[np.uint8]) -> set[int]:
-        """The texts of ASCII that may have a long token; others have none for certain."""
+        """The ASCII texts that may have a long token; others certainly have none."""
         blanks = np.concatenate(([-1], np.flatnonzero((signs & _SPACE) > 0), [len(signs)]))
         long = np.flatnonzero(np.diff(blanks) > LONG_TOKEN)
         texts = np.flatnonzero(self.plain)
@@ -361,12 +358,12 @@ class _Page:
     def _asked_for_orders(
         self, said: Sequence[_Said], orders: tuple[Bools, Bools], sizes: Ints, marked: Bools
     ) -> dict[int, list[int]]:
-        """By the texts of ASCII the sentences that need a closer look for standing orders.
+        """For ASCII texts, the sentences that need a closer look for standing orders.
 
         Args:
-            orders: which sentences have a word of orders, and which of these more than that.
-            sizes: how many words each sentence has.
-            marked: which sentences have a sign behind which another clause may begin.
+            orders: which sentences have a word of orders, and which of these have other words too.
+            sizes: the number of words of each sentence.
+            marked: which sentences have a character after which another clause may begin.
         """
         cued, closely = orders
         closely |= marked | (sizes >= RUN_ON_WORDS)
@@ -386,11 +383,11 @@ class _Page:
         blocks: Mapping[int, Set[int]],
         long: Set[int],
     ) -> dict[int, Set[int]]:
-        """Of the texts that have any, the sentences that have to be kept.
+        """For texts that have any, the sentences that must be kept.
 
         Args:
-            asked: the sentences of texts of ASCII that may be standing orders.
-            long: the texts of ASCII that may have a long token.
+            asked: the sentences of ASCII texts that may be standing orders.
+            long: the ASCII texts that may have a long token.
         """
         secret = {i for _, i, _ in self.places((cues & _SECRET) > 0)}
         found: dict[int, Set[int]] = {}
@@ -411,7 +408,7 @@ class _Page:
     def _rated(
         self, words: Ints, facts: Sequence[Mapping[int, object]], signals: Floats, kinds: Sequence[tuple[int, int, str]]
     ) -> tuple[Ints, Floats, Floats]:
-        """What each sentence costs and is worth; what stands for a block is never asked."""
+        """The cost and worth of each sentence; the values for blocks are never used."""
         costs: Ints = 1 + self.sizes // 4
         bases: Floats = np.full(len(costs), 0.03)
         bases[self._firsts[self._firsts < len(costs)]] += _BY_PLACE
@@ -423,14 +420,13 @@ class _Page:
             if kind in ("heading", "label"):
                 says[self.first[i] + j] = kind == "heading"
         roles = np.repeat([_ROLE_WORTH.get(role, 1.0) for role in self.roles], [*map(len, self.tiles)])
-        # By the root of its length: per token the shortest sentences would win, and each of them needs a mark and a name beside
-        # it.
+        # By the root of its length: per token, the shortest sentences would win, and each of them needs a mark and a name.
         factors = np.where(says, roles * np.sqrt(costs + 3), 0.0)
         return costs, bases, factors
 
 
 def _telling_words(found: Ints, sizes: Ints) -> tuple[Ints, Ints]:
-    """Of the numbers of all words those of no stop word, each once in a sentence; and how many each sentence has."""
+    """The numbers of all distinct words in each sentence except stop words, and their count."""
     telling = found >= len(STOP)
     every = np.repeat(np.arange(len(sizes)) << _WORD_BITS, sizes)[telling] | found[telling]
     every.sort()
@@ -441,7 +437,7 @@ def _telling_words(found: Ints, sizes: Ints) -> tuple[Ints, Ints]:
 
 
 def _cues(found: Ints, sizes: Ints) -> tuple[Ints, Ints]:
-    """What is known of the words of each sentence: all their first bits, and all their second ones."""
+    """The flags of each sentence's words: the conjunction of the first ones, and of the second ones."""
     first, second = np.zeros((2, len(sizes)), np.int64)
     spoken = np.flatnonzero(sizes)
     if len(spoken):
@@ -453,7 +449,7 @@ def _cues(found: Ints, sizes: Ints) -> tuple[Ints, Ints]:
 
 
 def _may_order(found: Ints, sizes: Ints, cues: Ints) -> tuple[Bools, Bools]:
-    """Which sentences have a word of orders, and which of these have more than that."""
+    """Which sentences have a word of orders, and which of these have other words too."""
     cued: Bools = (cues & _ORDER) > 0
     closely = np.zeros(len(sizes), bool)
     if cued.any():
@@ -463,7 +459,7 @@ def _may_order(found: Ints, sizes: Ints, cues: Ints) -> tuple[Bools, Bools]:
 
 
 def is_run_on(piece: str, said: Sequence[str]) -> bool:
-    """Whether a piece is in a script without blanks between words: it has few for its size."""
+    """Whether a piece is in a script without spaces: it has few words for its size."""
     return not piece.isascii() and len(said) < len(piece) // 12
 
 

@@ -53,30 +53,30 @@ RowMaker = Callable[[str, frozenset[str]], list[WeighedLine]]
 
 #: Rules for texts that nearly fit.
 ROOMY: Final[dict[str, RowMaker]] = {"listing": listing.whole_rows}
-_ROOMY: Final = 1.6  # times the wanted tokens up to which a text nearly fits
-_ENDS: Final = 4  # lines at either end of a result in which a tool says how it went
-_TRIES: Final = 6  # sizes that are tried until a hard limit is kept
-_SAID: Final = 30.0  # weight of a line that a user wrote: above any line of a pasted text
-_SHORT: Final = 120  # characters of such a line at most
+_ROOMY: Final = 1.6  # times the wanted tokens, up to which a text nearly fits
+_ENDS: Final = 4  # lines at either end of a result in which a tool may report its outcome
+_TRIES: Final = 6  # sizes to try for a hard limit
+_SAID: Final = 30.0  # weight of a user's own line: above any line of a pasted text
+_SHORT: Final = 120  # most characters of such a line
 
 
 _LED: Final = frozenset({"fence", "code", "csv", "diff", "json", "jsonl", "sql", "table", "yaml"})
-_MOST_LED: Final = 400  # lines of a block that are read with the line above it
+_MOST_LED: Final = 400  # lines of a block that depend on the line above it
 
 
 def _under_lead(above: Sequence[WeighedLine], kind: str, rows: list[WeighedLine]) -> list[WeighedLine]:
-    """The rows of a block, which need the line that leads to it: "Don't write:", "Wrong:"."""
+    """The rows of a block, with a dependency on the line that introduces it: "Don't write:", "Wrong:"."""
     last = next((i for i in reversed(range(len(above))) if above[i].text.strip()), -1)
     if kind not in _LED or last < 0 or len(rows) > _MOST_LED or not above[last].text.rstrip().endswith((":", "：")):
         return rows
     return [row._replace(needs=(*row.needs, len(above) + i - last)) for i, row in enumerate(rows)]
 
 
-_MOST_READ: Final = 20_000  # characters of lines in language whose sentences are read
+_MOST_READ: Final = 20_000  # characters of prose lines whose sentences are read
 
 
 def _with_ties(rows: list[WeighedLine], text: str) -> list[WeighedLine]:
-    """Lines that are language, each with the lines that its sentences need; nothing where a row is no line."""
+    """Prose lines, each with the lines that its sentences depend on; unchanged if a row is not a line."""
     lines = text.rstrip("\n").split("\n")
     if len(lines) != len(rows):
         return rows
@@ -96,7 +96,7 @@ _SENTENCE_END: Final = re.compile(r"[^\W_][\"'”’)\]]*[.!?。！？](?:\s|\Z)
 
 
 def _with_wrapped_sentences(rows: list[WeighedLine], text: str) -> list[WeighedLine]:
-    """The same where only some of the lines are language, whose sentences go on from one to the next: a remark below a table."""
+    """The same if only some lines are prose and their sentences continue on the next line: a remark below a table."""
     lines = text.rstrip("\n").split("\n")
     broken = broken_lines(text, 0, len(text)) if len(lines) == len(rows) else set()
     if not broken:
@@ -141,7 +141,7 @@ ROWS: Final[dict[str, RowMaker]] = {
 
 
 def _with_outcome(rows: list[WeighedLine]) -> list[WeighedLine]:
-    """Treats an exit code or a total at the beginning or the end as evidence, for every kind of text."""
+    """Mark an exit code or total at the beginning or the end as evidence, for every kind of text."""
     for i in {*range(min(_ENDS, len(rows))), *range(max(0, len(rows) - _ENDS), len(rows))}:
         row = rows[i]
         if not row.evidence and row.weight > -9 and len(row.text) < _SHORT and is_outcome(row.text):
@@ -149,13 +149,13 @@ def _with_outcome(rows: list[WeighedLine]) -> list[WeighedLine]:
     return rows
 
 
-#: What a program writes line by line, or a table of it.
+#: Line-by-line output of programs, or tables of it.
 _OUTPUTS: Final = frozenset({"log", "plain", "tests", "csv"})
-_BEFORE_ALL: Final = 60.0  # worth of a line that goes before any other
+_BEFORE_ALL: Final = 60.0  # worth of a line that comes before all others
 
 
 def _with_verdict(rows: list[WeighedLine]) -> list[WeighedLine]:
-    """Takes a first or last line that says something of the whole output before any other: "dry run", "exit status 1"."""
+    """Put a first or last line about the whole output before all others: "dry run", "exit status 1"."""
     filled = [i for i, row in enumerate(rows) if row.text.strip()]
     for end in telling_ends([rows[i].text for i in filled]):
         row = rows[filled[end]]
@@ -164,19 +164,19 @@ def _with_verdict(rows: list[WeighedLine]) -> list[WeighedLine]:
 
 
 def _discount_known(row: WeighedLine, known: Container[str]) -> WeighedLine:
-    """A line that the reader has elsewhere, with little worth."""
+    """A line that the reader has elsewhere, with a low worth."""
     return row._replace(weight=-1.0, scale=0.1 * row.scale, evidence=0) if row.text.strip() in known else row
 
 
-#: What files hold; what a program prints of two runs is not older or newer.
+#: Kinds that files contain; output of two runs of a program has no older and newer form.
 _FILES: Final = frozenset({"code", "fence", "html", "xml", "yaml", "csv"})
 
 
-_FRESH: Final = 3.0  # worth of a line that is new in a file
+_FRESH: Final = 3.0  # worth of a new line of a file
 
 
 def _as_changed(row: WeighedLine, changed: Changed) -> WeighedLine:
-    """A line that its file no longer has is never chosen; one that is new in it goes before others."""
+    """A line that its file no longer has is never chosen; a new one comes before others."""
     line = bare_line(row.text)
     if line in changed.gone:
         return row._replace(weight=-99.0, scale=0.0, evidence=0, needs=())
@@ -186,14 +186,14 @@ def _as_changed(row: WeighedLine, changed: Changed) -> WeighedLine:
 
 
 def _with_own_words(rows: list[WeighedLine]) -> list[WeighedLine]:
-    """Treats what a user says beside a pasted text as evidence, before anything in that text."""
+    """Mark a user's own words next to a pasted text as evidence, before anything in that text."""
     for i in own_words([row.text for row in rows]):
         rows[i] = rows[i]._replace(weight=max(rows[i].weight, _SAID), evidence=3)
     return rows
 
 
 class _Content:
-    """A content that is shortened to one length or to several, and read once."""
+    """Content that is read once and shortened to one or several lengths."""
 
     def __init__(
         self,
@@ -213,7 +213,7 @@ class _Content:
         self._inner = _Content(self._wrapped.text, words, known, count, role, changed) if self._wrapped else None
 
     def facts(self, keep: int) -> str:
-        """The lossy form in about `keep` tokens; the text itself where nothing shorter came out."""
+        """The lossy form in about `keep` tokens; the text itself if nothing shorter results."""
         short = self.shortened(max(keep, FLOOR))
         return short if is_longer(self._text, self._count(short), self._count) else self._text
 
@@ -235,7 +235,7 @@ class _Content:
         return choose(lines, keep, spoken=spoken)
 
     def _read(self, table: Mapping[str, RowMaker]) -> tuple[list[WeighedLine], bool]:
-        """Its lines, and whether all of them are language."""
+        """Its lines, and whether all of them are prose."""
         rows: list[WeighedLine] = []
         spoken = True
         for span in self._spans:
@@ -257,7 +257,7 @@ class _Content:
         if not spoken and not _OUTPUTS.isdisjoint([span.kind for span in self._spans]):
             rows = _with_verdict(rows)
         rows = with_asked(rows, self._words)
-        rows = _with_outcome(rows)  # last: two commands that end alike are still two outcomes
+        rows = _with_outcome(rows)  # last: two commands with equal endings are still two outcomes
         return (_with_own_words(rows) if self._role == "user" else rows), spoken
 
 
@@ -275,15 +275,15 @@ def facts(
 
     Args:
         text: the content.
-        keep: tokens wanted; texts of up to `FLOOR` are left alone.
+        keep: tokens wanted; texts of up to `FLOOR` stay unchanged.
         words: lower-case words of the task; lines with them are worth more.
         count: the token counter.
-        role: who wrote it; a user's own words beside a pasted text go before that text.
-        known: lines and names that the reader has in another message (see `lines.visible_parts`); here they are worth little.
+        role: the author; a user's own words next to a pasted text come before that text.
+        known: lines and names that the reader has in another message (see `lines.visible_parts`), which are worth little here.
         changed: how it differs from other forms of the same file.
 
     Returns:
-        the shorter text, or `text` itself where nothing shorter came out. Lines that show a failure or an outcome may take it to
+        the shorter text, or `text` itself if nothing shorter results. Lines that show a failure or an outcome may take it to
         1.6 times `keep`.
     """
     if not text.strip():
@@ -292,14 +292,14 @@ def facts(
 
 
 class Shortener:
-    """Shortens texts for one task, each of them read once, to however many lengths."""
+    """Shortens texts for one task; each is read once, for any number of lengths."""
 
     def __init__(self, words: frozenset[str], count: Count) -> None:
         self._words, self._count = words, count
         self._contents: dict[str, _Content] = {}
 
     def within(self, text: str, limit: int) -> str:
-        """The lossy form of a text in `limit` tokens at most, however few; "" where none is so short."""
+        """The lossy form of a text in at most `limit` tokens, however few; "" if none is that short."""
         count = self._count
         if not is_longer(text, limit, count):
             return text
@@ -327,5 +327,5 @@ class Shortener:
 
 
 def within(text: str, limit: int, words: frozenset[str], count: Count) -> str:
-    """The lossy form of one text in `limit` tokens at most, however few; "" where none is so short."""
+    """The lossy form of a single text in at most `limit` tokens, however few; "" if none is that short."""
     return Shortener(words, count).within(text, limit)

@@ -16,11 +16,11 @@ from turnfold.compression.text.dialogue.orders import begins_with_command, stand
 from turnfold.compression.text.passages import estimate
 from turnfold.compression.text.spans import Span
 
-_PASTED: Final = 350  # estimated tokens of a message from which most of it may be pasted
-_TYPED: Final = 95  # of a line that somebody types: 400 characters of ASCII, as ``text.dialogue.own_words`` has it
+_PASTED: Final = 350  # estimated tokens of a sentence that is usually an order anywhere; statements of another kind are longer
+_TYPED: Final = 95  # a text with orders in a tenth of its statements is a set of rules
 _SHORT: Final = 25  # of a sentence that is an order as a rule, wherever it stands: what tells something else is longer
 _ORDERING: Final = 10  # a text that orders in a tenth of its statements is a set of rules
-# Who speaks, or is spoken to; nothing of it stands in an article, but in what it quotes.
+# Words for the speaker or the person addressed, which articles contain only in quotations.
 _SPOKEN: Final = (
     "i i'm i'd i've i'll me my we we're we'd our us you your you're yours yourself please bitte ich mir mich mein wir uns "
     "unser du dir dich dein deine euch je moi nous notre vous votre vos tu toi te svp yo mi mis nosotros usted ustedes tú ti "
@@ -34,7 +34,7 @@ _WORD: Final = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 
 
 def without_told_in_passing(text: str, spans: Sequence[Span], orders: set[int]) -> set[int]:
-    """The orders among the statements of a user's message, less those that a long paragraph of it tells in passing."""
+    """The orders among the statements of a user's message, without those mentioned in passing in a long paragraph."""
     if not orders or len(orders) * _ORDERING >= len(spans) or estimate(text) < _PASTED:
         return orders
     pieces = {i: spans[i].of(text) for i in orders}
@@ -42,7 +42,7 @@ def without_told_in_passing(text: str, spans: Sequence[Span], orders: set[int]) 
 
 
 def _is_short(piece: str) -> bool:
-    """Whether an order in a statement, which may be several sentences, is a short one."""
+    """Whether a statement of one or several sentences contains a short order."""
     return any(estimate(order.of(piece).strip()) <= _SHORT for order in standing_orders(piece))
 
 

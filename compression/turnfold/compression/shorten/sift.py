@@ -23,12 +23,12 @@ from turnfold.compression.shorten.coverage import CoverageColumns, cover_columns
 from turnfold.compression.shorten.prose import join
 from turnfold.compression.shorten.reading import Columns, Floats, Ints, Read, Reader, columns_of, read
 
-# Messages that one which begins with "No" or "Wait" may be about: another speaker's, and the one that this answered.
+# Messages that one beginning with "No" or "Wait" may refer to: another speaker's, and the one that it answered.
 _OBJECTED: Final = 2
-_LEAST_GAP: Final = 80  # characters: prose beside a block that is shorter stays
+_LEAST_GAP: Final = 80  # characters: shorter prose next to a block stays
 _BY_CENTRE, _BY_FACT = 0.3, 0.4
-_SPARSE: Final = 8  # numbers of words for each word, from which the words are numbered anew
-_SPLIT: Final = 2.0**26  # a weight is split there into two parts, either of which is added without rounding
+_SPARSE: Final = 8  # numbers of words for each word, above which words are renumbered
+_SPLIT: Final = 2.0**26  # weights are split into two parts here, each of which can be added without rounding
 
 
 def sift(reads: Sequence[Read], share: float, *, at_least_one: bool = False, keep_figures: bool = False) -> list[str]:
@@ -39,10 +39,10 @@ def sift(reads: Sequence[Read], share: float, *, at_least_one: bool = False, kee
     Args:
         share: 0 to 1.
         at_least_one: keep one sentence even if the share has no room for it.
-        keep_figures: keep of each text a sentence for every figure, identifier, version, path and URL in it, whatever they take;
-            a sentence that another text of `reads` says word for word is kept there alone.
+        keep_figures: for every figure, identifier, version, path and URL of a text, keep a sentence with it, whatever the size. A
+            sentence that several texts of `reads` contain is kept only once.
     """
-    if not reads:  # a run that had nothing but repetitions
+    if not reads:  # a run of only repetitions
         return []
     again = _repeats(reads)
     first = list(accumulate([len(one.spans) for one in reads], initial=0))
@@ -65,12 +65,12 @@ def sift(reads: Sequence[Read], share: float, *, at_least_one: bool = False, kee
         for one, some, repeated in zip(reads, kept, again, strict=True):
             for j in _figure_sentences(one, some, repeated):
                 one.parts.add_with_needs(j, some)
-    _keep_objections(reads, kept)  # last: it asks what is kept of the messages before
+    _keep_objections(reads, kept)  # last, since it depends on what is kept of earlier messages
     return [join(one.text, one.spans, chosen) if chosen else "" for one, chosen in zip(reads, kept, strict=True)]
 
 
 def _keep_objections(reads: Sequence[Read], kept: Sequence[set[int]]) -> None:
-    """Keeps "No, it wasn't." where something of the two messages before it is kept; at the beginning, in any case."""
+    """Keep "No, it wasn't." if something of the two previous messages is kept; always keep it at the beginning."""
     for i, one in enumerate(reads):
         near = kept[max(0, i - _OBJECTED) : i]
         if (len(near) < _OBJECTED or any(near)) and not (opening := _opening(one)) <= kept[i] and one.objects:
@@ -78,7 +78,7 @@ def _keep_objections(reads: Sequence[Read], kept: Sequence[set[int]]) -> None:
 
 
 def _figure_sentences(one: Read, kept: Set[int], repeated: Set[int]) -> set[int]:
-    """Sentences that are needed beside the kept ones so that every figure of a text is said; the richest are taken first."""
+    """Sentences needed in addition to the kept ones so that every figure of a text is included; the richest come first."""
     held = {j: found for j, found in one.figures.items() if j not in repeated} if repeated else one.figures
     if held.keys() <= kept:
         return set()
@@ -92,12 +92,12 @@ def _figure_sentences(one: Read, kept: Set[int], repeated: Set[int]) -> set[int]
 
 
 def _opening(one: Read) -> set[int]:
-    """The first statement with what it needs."""
+    """The first statement, with its needs."""
     return one.parts.with_needs(0) if one.spans else set()
 
 
 def _needs(reads: Sequence[Read], first: Sequence[int]) -> dict[int, Sequence[int]]:
-    """For each sentence, where it has any, others that it needs."""
+    """The needs of each sentence that has any."""
     return {
         n + j: [n + other for other in needed]
         for n, one in zip(first, reads, strict=False)
@@ -108,7 +108,7 @@ def _needs(reads: Sequence[Read], first: Sequence[int]) -> dict[int, Sequence[in
 
 
 def _fixed_sentences(one: Read) -> set[int]:
-    """Sentences that are kept in any case: blocks, musts, and prose beside a block that is too short to cut."""
+    """Sentences that are always kept: blocks, musts, and prose next to a block that is too short to cut."""
     fixed = {*one.blocks, *one.must}
     if not fixed:
         return fixed
@@ -125,7 +125,7 @@ def _fixed_sentences(one: Read) -> set[int]:
 
 
 def _pieces(reads: Sequence[Read], centres: Floats, first: Sequence[int]) -> CoverageColumns:
-    """What each sentence costs and is worth."""
+    """The cost and worth of each sentence."""
     columns = columns_of(reads)
     return CoverageColumns(
         columns.costs.tolist(),
@@ -136,9 +136,9 @@ def _pieces(reads: Sequence[Read], centres: Floats, first: Sequence[int]) -> Cov
 
 
 def _repeats(reads: Sequence[Read]) -> list[Set[int]]:
-    """Of each text the sentences that repeat an earlier one, of any text, word for word."""
+    """For each text, the sentences that repeat an earlier one of any text word for word."""
     said = [[*map(str.strip, one.spans.pieces(one.text))] for one in reads]
-    if len(set(chain.from_iterable(said))) == sum(map(len, said)):  # mostly
+    if len(set(chain.from_iterable(said))) == sum(map(len, said)):  # usually
         return [frozenset()] * len(reads)
     seen: set[str] = set()
     found: list[Set[int]] = []
@@ -156,10 +156,9 @@ def _repeats(reads: Sequence[Read]) -> list[Set[int]]:
 
 
 def _centres(reads: Sequence[Read], again: Sequence[Set[int]]) -> Floats:
-    """How central each sentence is to the run, from 0 to 1; repeated ones do not count.
+    """How central each sentence is to the run, 0 to 1; repetitions do not count.
 
-    Weights are added in two parts, each of so few bits that no sum is rounded: what comes out is what ``fsum`` says, in any
-    order.
+    Weights are added in two parts with so few bits that no sum is rounded. The result equals that of ``fsum``, in any order.
     """
     columns = columns_of(reads)
     words, sizes = _words(reads, columns), columns.sizes
@@ -173,7 +172,7 @@ def _centres(reads: Sequence[Read], again: Sequence[Set[int]]) -> Floats:
         repeated = [j in some for one, some in zip(reads, again, strict=True) for j in range(len(one.spans))]
         counted = words[~np.repeat(repeated, sizes)]
     times = np.bincount(counted, minlength=int(words.max()) + 1)
-    # What a tenth of all sentences have is grammar: weight falls again above that.
+    # Words in a tenth of all sentences are grammar, so the weight decreases above that.
     weights = _logarithms(int(times.max()).bit_length())[times] / (1 + 10 * times / max(1, distinct))
     high = np.floor(weights * _SPLIT) / _SPLIT
     of = np.repeat(np.arange(len(sizes)), sizes)
@@ -183,10 +182,10 @@ def _centres(reads: Sequence[Read], again: Sequence[Set[int]]) -> Floats:
 
 
 def _words(reads: Sequence[Read], columns: Columns) -> Ints:
-    """The numbers of the words of all sentences."""
+    """The numbers of all sentences' words."""
     if all(one.numbers is reads[0].numbers for one in reads):
         return columns.words
-    numbers: dict[str, int] = {}  # they were read apart
+    numbers: dict[str, int] = {}  # the texts were read separately
     found: list[int] = []
     for one in reads:
         names = list(one.numbers)
@@ -205,13 +204,13 @@ def _rounded(values: Floats) -> Floats:
     scaled = values * 1e6
     near = np.rint(scaled)
     found = near / 1e6
-    for i in np.flatnonzero(np.abs(scaled - near) > 0.499):  # which way it goes is told by the exact value
+    for i in np.flatnonzero(np.abs(scaled - near) > 0.499):  # the exact value decides the direction
         found[i] = round(float(values[i]), 6)
     return found
 
 
 def _fact_weights(reads: Sequence[Read]) -> dict[str, float]:
-    """Worth of a name or figure: higher if several messages contain it, lower again if most do (the speakers' own names)."""
+    """Worth of a name or figure: higher if several messages contain it, but lower if most do (the speakers' own names)."""
     times = Counter(chain.from_iterable([dict.fromkeys(chain.from_iterable(one.facts.values())) for one in reads]))
     return {fact: _BY_FACT * (1 + min(1.0, 0.3 * (n - 1))) / (1 + 8 * max(0, n - 2) / len(reads)) for fact, n in times.items()}
 

@@ -27,13 +27,13 @@ from turnfold.compression.text.dialogue.wanted.entry_requests import asks_over_e
 from turnfold.compression.text.quotes import Quotable, Quote
 
 _LONGEST: Final = 100  # characters of a step
-_TERSE: Final = 60  # and of an answer that says no more than what was asked for, or the next move of a game
-_LONGEST_LIST: Final = 600  # and of several in one message
+_TERSE: Final = 60  # characters of an answer that gives only the result, or the next move of a game
+_LONGEST_LIST: Final = 600  # characters of several steps in one message
 _FEWEST: Final = 3  # lines or figures of such a message
-_PER_FIGURE: Final = 60  # characters; half of it where these say more, so that "words" are long
+_PER_FIGURE: Final = 60  # characters for each figure; half of it if the words are long
 _LONG_WORDS: Final = 12  # characters, on average
-_LONGEST_REPLY: Final = 20  # of one that says little without what it answers
-_OFTEN: Final = 2  # times that the same is asked, above which it is a manner of speaking: "Anything else?"
+_LONGEST_REPLY: Final = 20  # characters of a reply that means little without its question
+_OFTEN: Final = 2  # times that the same is asked, above which it is a mannerism: "Anything else?"
 _ASKS: Final = re.compile(r"[?？؟]")
 _ENDS: Final = re.compile(r"[.!;](?=\s)\s+|\n+|[。！；]")  # of what is told in front of a question
 _FIGURE: Final = re.compile(r"\d+(?:[.,:/]\d+)*")
@@ -42,12 +42,12 @@ _NO_LIST: Final = re.compile(r"```|[{}<>;]|://")
 
 
 class KeptStep(NamedTuple):
-    """A message in which somebody has something kept.
+    """A message with which a user has something recorded.
 
     Attributes:
-        source: which message it is.
-        answer: the one that answers it.
-        question: what it answers itself, where it says little without.
+        source: the message's index.
+        answer: the index of its answer.
+        question: the question that it answers, if it means little without it.
     """
 
     source: int
@@ -56,7 +56,7 @@ class KeptStep(NamedTuple):
 
 
 def kept_steps(sources: Sequence[Quotable], memo: Memo) -> list[KeptStep]:
-    """What users have kept, in order; nothing where several speak."""
+    """The steps that users have recorded, in order; empty if several speakers are named."""
     if several_speak(sources, memo):
         return []
 
@@ -70,8 +70,10 @@ def kept_steps(sources: Sequence[Quotable], memo: Memo) -> list[KeptStep]:
 
 
 def terse_answers(sources: Sequence[Quotable], memo: Memo) -> list[int]:
-    """The messages of users that got an answer of a few words which tells what they don't: "1. e4", "1... c5"; a question, "391".
-    None where several speak."""
+    """Users' messages whose short answer adds information: "1. e4", "1... c5"; a question, "391".
+
+    Empty if several speakers are named.
+    """
     if several_speak(sources, memo):
         return []
     repeated = frozenset(echoes(sources, memo))
@@ -94,7 +96,7 @@ def is_brief(sources: Sequence[Quotable], step: KeptStep) -> bool:
 
 
 def _steps(sources: Sequence[Quotable], first: int, answered: int | None, memo: Memo) -> Iterator[KeptStep]:
-    """Those from a message on; `answered` is the answer to the newest before."""
+    """The steps from a message on; `answered` is the answer to the newest earlier step."""
     for at in range(first, len(sources) - 1):
         told, answer = sources[at], sources[at + 1]
         if (told.role, answer.role) != ("user", "assistant") or not answer.text.strip():
@@ -118,7 +120,7 @@ def _is_step(told: str, answer: Quotable) -> bool:
 
 
 def tells_and_asks(text: str) -> bool:
-    """Whether a short message tells something before it asks over all that was kept."""
+    """Whether a short message states something before it asks about all recorded entries."""
     asking = _ASKS.search(text)
     ends = [m.end() for m in _ENDS.finditer(text, 0, asking.start())] if asking and len(text) <= _LONGEST_LIST else []
     if not ends or not asks_over_entries(words.fold(text[ends[-1] :])):
@@ -128,7 +130,7 @@ def tells_and_asks(text: str) -> bool:
 
 
 def _is_list(text: str) -> bool:
-    """Whether a longer message tells several things in few words each."""
+    """Whether a longer message states several things in a few words each."""
     if len(text) > _LONGEST_LIST or _NO_LIST.search(text):
         return False
     lines = [line for line in text.splitlines() if line.strip()]

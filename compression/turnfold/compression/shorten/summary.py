@@ -37,24 +37,24 @@ from turnfold.compression.tokens import Count
 
 _FACT: Final = re.compile(r"(?<=\w )[^\W\d_a-z][^\W_]+|\w*\d[\w.,:/-]*|[\u30a1-\u30f6]{3,}")
 _DIGIT: Final = re.compile(r"\d")
-# The same for ASCII without digits, as most sentences are.
+# The same for ASCII without digits; most sentences are like that.
 _PLAIN_FACT: Final = re.compile(r"[A-Z](?<=\w [A-Z])[^\W_]+")
-#: What rendering costs, in tokens: the fence and each quote's mark (``conversation.fence``).
+#: Overhead of rendering, in tokens: the fence, and each quote's mark (``conversation.fence``).
 FIXED, PER_QUOTE = 15, 3
-# A quote has this many words at least, this many characters at most.
+# A quote has at least this many words and at most this many characters.
 _SHORT, _LONG = 4, 480
-_FARTHEST: Final = 20_000  # characters that what a user says beside a pasted text takes along at most
+_FARTHEST: Final = 20_000  # most characters that a user's words next to a pasted text take along
 _ROLE_WORTH: Final = {"user": 0.25, "assistant": 0.15, "system": 0.3, "developer": 0.3}
-_TAKE: Final = 4  # candidates of one message at most: a summary speaks of the whole block
-_OBJECTED: Final = 2  # messages behind one that may take it back
-_OPEN: Final = 0.4  # what a question of the last two messages is worth more: nobody has answered it yet
-_ASKED: Final = 1.0  # what a user says beside a pasted text is worth more: it is all that the text was sent for
-_PER_WORD: Final = 16  # bytes: its place, and a share of the one object that all messages have of it
-_READ: Final = 8  # tokens of budget for which one message is read sentence by sentence; a quote takes three times that
+_TAKE: Final = 4  # most candidates of one message: a summary covers the whole block
+_OBJECTED: Final = 2  # messages after one that may retract it
+_OPEN: Final = 0.4  # additional worth of a question in the last two messages, which nobody has answered yet
+_ASKED: Final = 1.0  # additional worth of a user's words next to a pasted text, which are the reason for sending it
+_PER_WORD: Final = 16  # bytes: its position, and a share of the object shared by all messages
+_READ: Final = 8  # tokens of budget for each message read sentence by sentence; a quote takes three times that
 
 
 class _MessageWords(NamedTuple):
-    """Results of the first pass: the distinct words, the signals' weight, and whether the message may contain an order."""
+    """Results of the first pass: the distinct words, the weight of signals, and whether the message may contain an order."""
 
     words: tuple[str, ...]
     signal: float
@@ -68,7 +68,7 @@ class _QuoteCandidate(NamedTuple):
     words: tuple[str, ...]
     signal: float
     needs: tuple[tuple[int, int], ...] = ()  # ranges of the message that must be quoted with it
-    asked: bool = False  # whether a user says it beside a pasted text
+    asked: bool = False  # whether a user wrote it next to a pasted text
 
 
 class _Ranked(NamedTuple):
@@ -84,13 +84,13 @@ class _Ranked(NamedTuple):
 def summarise(
     sources: Sequence[Source], budget: int, count: Count, memo: Memo, room_for_told: ToldRoom = NO_ROOM
 ) -> tuple[Quote, ...]:
-    """The quotes that stand for a block, in order, within about `budget` tokens when rendered.
+    """The quotes that replace a block, in order, within about `budget` tokens when rendered.
 
-    All standing orders of users are included, even beyond the budget; anything else only within it, but for what users told of
-    themselves (``told``), which has a room of its own.
+    All standing orders of users are included, even beyond the budget. Anything else must fit into it, except users' statements
+    (``told``), which have a room of their own.
     """
     said = told(sources, room_for_told, count, memo)
-    if budget <= 0:  # of most of a long conversation only the orders are quoted: nothing else of it is rated
+    if budget <= 0:  # in most of a long conversation only the orders are quoted, so nothing else is rated
         ordering = {i: _orders_of(source, memo) for i, source in enumerate(sources) if holds_orders(source, memo)}
         return _beside(said, {*_latest(sources, ordering), *_objections(sources, range(_OBJECTED), memo)})
     messages = [_message_of(source, memo) for source in sources]
@@ -98,7 +98,7 @@ def summarise(
     standing_out = _standouts(sources, messages, weights, budget)
     kept = _in_force(sources, {i: _candidates_of(sources[i], memo) for i in sorted(standing_out)}, memo)
     chosen = _latest(sources, {i: [(c.start, c.end) for c in candidates if c.order] for i, candidates in kept.items()})
-    # What stands in front of the block may be quoted by another summary.
+    # The messages before the block may be quoted by another summary.
     chosen += [quote for quote in _objections(sources, range(_OBJECTED), memo) if quote not in chosen]
     chosen = list(_beside(said, chosen))
     spent = FIXED + sum(count(sources[quote.source].text[quote.start : quote.end]) + PER_QUOTE for quote in chosen)
@@ -106,7 +106,7 @@ def summarise(
     quoted = set(chosen)
     whole = {quote.source for quote in said if quote.end - quote.start == len(sources[quote.source].text)}
     queue = _ranking(sources, {i: found for i, found in kept.items() if i not in whole}, weights)
-    # Lazy greedy: worth only falls as facts are quoted, so what is still on top with its worth of now is the best.
+    # Lazy greedy: worth only decreases as facts are quoted, so an item still on top with its current worth is the best.
     while queue and spent + PER_QUOTE + _SHORT < budget:
         top = heapq.heappop(queue)
         value = _value(top.base, _facts(sources, top.quote), seen)
@@ -126,7 +126,7 @@ def summarise(
 
 
 def _beside(said: Sequence[Quote], others: Iterable[Quote]) -> tuple[Quote, ...]:
-    """What users told, and what others quote besides, in order."""
+    """Users' statements, and the parts of other quotes that they lack, in order."""
     by_source: dict[int, list[Quote]] = {}
     for quote in said:
         by_source.setdefault(quote.source, []).append(quote)
@@ -147,7 +147,7 @@ def _may_order(source: Source, said: Sequence[str]) -> bool:
 
 
 def _objections(sources: Sequence[Source], places: range, memo: Memo) -> list[Quote]:
-    """What these messages object to those before them ("No, it wasn't.")."""
+    """Objections in these messages to earlier ones ("No, it wasn't.")."""
     inside = range(places.start, min(len(sources), places.stop))
     return [Quote(i, *said) for i in inside if sources[i].role != "tool" and (said := _objection(sources[i], memo))]
 
@@ -175,11 +175,11 @@ def _message(source: Source) -> _MessageWords:
 
 
 def _weights(messages: Sequence[_MessageWords]) -> dict[str, float]:
-    """Damped frequency of each word in the block; words of only one message are left out."""
+    """Damped frequency of each word in the block; words of a single message are omitted."""
     found: Counter[str] = Counter()
     for message in messages:
         found.update(message.words)
-    # What half of all messages have is grammar: weight falls again above a twentieth.
+    # Words in half of all messages are grammar, so the weight decreases above a twentieth.
     return {word: math.log(n) / (1 + 20 * n / len(messages)) for word, n in found.items() if n > 1}
 
 
@@ -199,7 +199,7 @@ def _standouts(sources: Sequence[Source], messages: Sequence[_MessageWords], wei
 def _in_force(
     sources: Sequence[Source], kept: dict[int, tuple[_QuoteCandidate, ...]], memo: Memo
 ) -> dict[int, tuple[_QuoteCandidate, ...]]:
-    """The candidates without those that show a line of a file which an edit has replaced since."""
+    """The candidates without those that show a line of a file that was edited since."""
     replaced = ReplacedLines(sources, memo)
     if not replaced:
         return kept
@@ -222,8 +222,8 @@ def _rated(source: Source) -> tuple[str, str, bytes]:
 
 
 def _candidates(source: Source) -> tuple[_QuoteCandidate, ...]:
-    """What of a message may be quoted: its statements, each with the ranges of what it needs."""
-    if source.role == "tool":  # only orders are quoted of it, and it gives none
+    """The quotable statements of a message, each with the ranges that it depends on."""
+    if source.role == "tool":  # only orders are quoted of it, and a tool gives none
         return ()
     read, pieces, said, orders = _read(source)
     found: list[_QuoteCandidate] = []
@@ -236,7 +236,7 @@ def _candidates(source: Source) -> tuple[_QuoteCandidate, ...]:
         every = read.complete_within(inside, _FARTHEST)
         if every is None or not inside:
             continue
-        start, end = min(one[0], begins[inside[0]]), max(one[1], ends[inside[-1]])  # a line may be a part of a sentence
+        start, end = min(one[0], begins[inside[0]]), max(one[1], ends[inside[-1]])  # a line may be part of a sentence
         needs = tuple(ranges[i] for i in sorted(every.difference(inside)))
         found.append(_QuoteCandidate(start, end, False, *_weighed(source.text[start:end]), needs, asked=True))
     for i, span in enumerate(read.spans):
@@ -246,7 +246,7 @@ def _candidates(source: Source) -> tuple[_QuoteCandidate, ...]:
         dense = is_run_on(pieces[i], said[i])
         if i not in orders and (span.kind or (len(said[i]) < _SHORT and not dense)):
             continue
-        if i in orders:  # quoted in any case, as is what it needs
+        if i in orders:  # always quoted, including its needs
             found.append(_QuoteCandidate(start, end, True, *_weighed(pieces[i], said[i])))
         elif end - start <= _LONG and (every := read.missing(i)):
             needs = tuple(ranges[j] for j in sorted(every) if j != i)
@@ -255,16 +255,16 @@ def _candidates(source: Source) -> tuple[_QuoteCandidate, ...]:
 
 
 def _orders_of(source: Source, memo: Memo) -> Sequence[tuple[int, int]]:
-    """The ranges of a message's standing orders, with what they need: those of its candidates, of which nothing is rated."""
+    """The ranges of a message's standing orders with their needs, without rating anything."""
 
     def make() -> Sequence[tuple[int, int]]:
         candidates: tuple[_QuoteCandidate, ...] | None = memo.find(_rated(source))
         if candidates is not None:
             return [(c.start, c.end) for c in candidates if c.order]
-        if orders_nothing(source.text):  # as most messages with a word of rule
+        if orders_nothing(source.text):  # most messages with a word of rules
             return []
         alone = statements_alone(source.text)
-        if not _ordering(source, alone, *_said(source.text, alone)):  # as most others: what needs what is not asked
+        if not _ordering(source, alone, *_said(source.text, alone)):  # most others; needs are only computed if necessary
             return []
         read, pieces, _, orders = _read(source)
         return [bare_range(read.spans[i], pieces[i]) for i in sorted(orders)]
@@ -273,7 +273,7 @@ def _orders_of(source: Source, memo: Memo) -> Sequence[tuple[int, int]]:
 
 
 class _ReadStatements(NamedTuple):
-    """A message's statements, what each says and its words, and which are standing orders or needed by one."""
+    """A message's statements, the text and words of each, and which are standing orders or needed by one."""
 
     read: Statements
     pieces: list[str]
@@ -288,7 +288,7 @@ def _read(source: Source) -> _ReadStatements:
 
 
 def _said(text: str, read: Statements) -> tuple[list[str], list[list[str]]]:
-    """What each statement says, and its words."""
+    """The text of each statement, and its words."""
     within = words_within(text)
     return [span.of(text) for span in read.spans], [within(start, end) for start, end, _ in read.spans]
 
@@ -300,12 +300,12 @@ def _weighed(piece: str, known: Sequence[str] | None = None) -> tuple[tuple[str,
 
 
 def _distinct(said: Iterable[str]) -> tuple[str, ...]:
-    """Each word once; a word is one object in all that is remembered, since most messages say the same ones."""
+    """The distinct words. Words are shared objects, since most messages have the same ones."""
     return tuple(map(intern, dict.fromkeys(said)))
 
 
 def _ordering(source: Source, read: Statements, pieces: Sequence[str], said: Sequence[list[str]]) -> set[int]:
-    """Statements that hold a standing order of somebody who may give one."""
+    """Statements with a standing order from somebody who may give one."""
     if source.role not in TELLS:
         return set()
     orders = {i for i, span in enumerate(read.spans) if not span.kind and has_order(pieces[i], said[i], read.sizes[i])}

@@ -28,21 +28,21 @@ from turnfold.compression.text.sentences import rough_sentences
 from turnfold.compression.text.spans import bare_range
 from turnfold.compression.text.statements import statements
 
-_LONGEST: Final = 240  # characters: what is longer is more than a statement
-_LONGEST_READ: Final = 2400  # of a message that says other things too
-_LONG: Final = 400  # of one in which others may be speaking: an article that was pasted says more that nobody can guess
-_OF_OTHERS: Final = 0.25  # what a statement of such a message is worth less
+_LONGEST: Final = 240  # characters of a statement
+_LONGEST_READ: Final = 2400  # characters of a message that also says other things
+_LONG: Final = 400  # characters of a message that may quote others: a pasted article says more that nobody can guess
+_OF_OTHERS: Final = 0.25  # what a statement in such a message is worth less
 _LEAST: Final = 0.25
-_CHANGED: Final = 0.3  # what a message is worth more that takes an earlier one back
-_NODDED: Final = 0.25  # and one that got no more than a nod: it was to be kept, not to be worked on
-_NOD: Final = 120  # characters of one, at most
+_CHANGED: Final = 0.3  # additional worth of a message that retracts an earlier one
+_NODDED: Final = 0.25  # and of one answered only by a nod: it was to be recorded, not worked on
+_NOD: Final = 120  # most characters of a nod
 _WAITS: Final = 40  # characters of an answer that only waits for more: "Got it.", "Noted, what else?"
-_NEWEST: Final = 0.1  # and the newest of a block
-_OPENS: Final = 0.5  # and what somebody opens a chat with: it says what all of it is about
-_ANSWERS: Final = 0.3  # and one that is quoted with the question that it answers
-_NAUGHT: Final = 16  # characters that say nothing yet: "Hi there!"
-_SHORTEST: Final = 8  # tokens of a quote with its mark, as a rule
-_MISSES: Final = 8  # candidates of which all that they need does not fit, before no others are read
+_NEWEST: Final = 0.1  # additional worth of the newest of a block
+_OPENS: Final = 0.5  # and of a chat's first message: it says what all of it is about
+_ANSWERS: Final = 0.3  # and of one quoted with the question that it answers
+_NAUGHT: Final = 16  # characters of an opening without content: "Hi there!"
+_SHORTEST: Final = 8  # tokens of the shortest usual quote, with its mark
+_MISSES: Final = 8  # candidates that do not fit with all their needs, before the search ends
 _PER_QUOTE: Final = 3  # tokens of a quote's mark
 _ASKS: Final = re.compile(r"[?？؟]")
 _FIGURE: Final = re.compile(r"\d")
@@ -52,11 +52,11 @@ class ToldRoom(NamedTuple):
     """Room for the statements of a block.
 
     Attributes:
-        tokens: that they may take with their marks.
-        opening: which of its messages opens the conversation.
-        opened: tokens for that one, and for what is asked and answered at once behind it.
-        steps: tokens for what users have kept step by step, where all of it fits: a part of it would give wrong totals.
-        has_answers: whether answers of a few words are kept with it, where they fit too.
+        tokens: most tokens for them, including marks.
+        opening: the index of its message that opens the conversation, if any.
+        opened: tokens for that message, and for a question and answer directly after it.
+        steps: tokens for entries recorded step by step, if all of them fit: a part would give wrong totals.
+        has_answers: whether to include short answers, if they fit too.
     """
 
     tokens: int = 0
@@ -70,7 +70,7 @@ NO_ROOM: Final = ToldRoom()
 
 
 class _Told(NamedTuple):
-    """A range of a message, and how much it speaks for being such a statement."""
+    """A range of a message, and how likely it is such a statement."""
 
     weight: float
     start: int
@@ -82,11 +82,11 @@ class _ToldCandidate(NamedTuple):
     source: int
     opens: bool
     said: _Told
-    asked: Quote | None  # what it answers, or picks, of a message before
+    asked: Quote | None  # the question that it answers, or the item that it picks, in an earlier message
 
 
 def told(sources: Sequence[Quotable], room: ToldRoom, count: Callable[[str], int], memo: Memo) -> list[Quote]:
-    """The most telling of the users' statements, in order, as many as there is room for; of equal ones the last."""
+    """The most informative statements of users, in order, as many as fit; among equals, the last."""
     if room.tokens <= 0:
         return []
     left = {True: room.opened, False: room.tokens}
@@ -111,9 +111,9 @@ def told(sources: Sequence[Quotable], room: ToldRoom, count: Callable[[str], int
 
 
 def _steps(sources: Sequence[Quotable], room: ToldRoom, count: Callable[[str], int], memo: Memo) -> set[Quote]:
-    """What users have kept, each message whole, with answers of a few words; nothing where that takes more than the room.
+    """The recorded steps as whole messages, with short answers; empty if they don't fit.
 
-    The answers, then what got a long one, then what is a list of several things are left out where that makes the rest fit.
+    If necessary, answers are left out first, then steps with a long answer, then lists of several things.
     """
     if room.steps <= 0:
         return set()
@@ -129,7 +129,7 @@ def _steps(sources: Sequence[Quotable], room: ToldRoom, count: Callable[[str], i
 
 
 def _newer(sources: Sequence[Quotable], memo: Memo) -> dict[int, int]:
-    """The newest message that renews each, in a chain of such too."""
+    """The newest message that updates each message, directly or through others."""
     newest: dict[int, int] = {}
     renewed = [(one.newer, one.older) for one in renewals(sources, memo)]
     renewed += [(one.by, one.instead) for one in picks(sources, memo) if one.instead is not None]
@@ -139,7 +139,7 @@ def _newer(sources: Sequence[Quotable], memo: Memo) -> dict[int, int]:
 
 
 def _quotes(sources: Sequence[Quotable], one: _ToldCandidate, newer: Mapping[int, int], memo: Memo) -> set[Quote]:
-    """A candidate with its question, what both need, and the message that renews it."""
+    """A candidate with its question, the needs of both, and the message that updates it."""
     new = {Quote(one.source, *place) for place in _with_needs(sources[one.source], one.said, memo)}
     if one.source in newer:
         new |= {Quote(newer[one.source], *place) for place in _renewing(sources[newer[one.source]], memo)}
@@ -150,13 +150,13 @@ def _quotes(sources: Sequence[Quotable], one: _ToldCandidate, newer: Mapping[int
 
 
 def _renewing(source: Quotable, memo: Memo) -> Iterable[tuple[int, int]]:
-    """What a message that renews another tells; all of it where no sentence does."""
+    """The statements of a message that updates another; the whole message if no sentence is a statement."""
     said = [one for one in _told_in(source, memo) if one.end > one.start]
     return [place for one in said for place in _with_needs(source, one, memo)] or [(0, len(source.text))]
 
 
 def _candidates(sources: Sequence[Quotable], opening: int | None, memo: Memo) -> Iterable[_ToldCandidate]:
-    """What users tell, equal ones once: the last."""
+    """Users' statements without duplicates; the last one is kept."""
     latest: dict[tuple[str, str], _ToldCandidate] = {}
     opens = False
     elsewhere = {one.by: Quote(one.of, *one.item) for one in picks(sources, memo)}
@@ -178,7 +178,7 @@ def _candidates(sources: Sequence[Quotable], opening: int | None, memo: Memo) ->
 
 
 def _question(sources: Sequence[Quotable], index: int, memo: Memo) -> Quote | None:
-    """What the message before asks, where one answers it and needs it."""
+    """The question in the previous message, if this one answers it and depends on it."""
     if not index:
         return None
     before, answer = sources[index - 1], sources[index]
@@ -187,7 +187,7 @@ def _question(sources: Sequence[Quotable], index: int, memo: Memo) -> Quote | No
 
 
 def _is_nodded(sources: Sequence[Quotable], index: int) -> bool:
-    """Whether a user's message that asks nothing is answered by hardly anything."""
+    """Whether a user's message that asks nothing gets almost no answer."""
     text, answer = sources[index].text, sources[index + 1] if index + 1 < len(sources) else None
     if answer is None or answer.role != "assistant" or not 0 < len(text) <= _LONGEST or _ASKS.search(text):
         return False
@@ -195,7 +195,7 @@ def _is_nodded(sources: Sequence[Quotable], index: int) -> bool:
 
 
 def _waits(answer: Quotable) -> bool:
-    """Whether the assistant has answered hardly anything: it waits for more."""
+    """Whether the assistant has answered almost nothing and waits for more."""
     return answer.role == "assistant" and len(answer.text) <= _WAITS and not _FIGURE.search(answer.text)
 
 
@@ -206,7 +206,7 @@ def _told_in(source: Quotable, memo: Memo) -> tuple[_Told, ...]:
 
 
 def _read(text: str) -> Iterator[_Told]:
-    """What a message tells: all of it, or single sentences."""
+    """The statements of a message: all of it, or single sentences."""
     found = rough_sentences(text)
     if len(text) <= _LONGEST and not _ASKS.search(text):
         said = words(lower_text(text))
@@ -230,7 +230,7 @@ def _with_needs(source: Quotable, one: _Told, memo: Memo) -> Sequence[tuple[int,
 
 
 def parts_with_needs(source: Quotable, start: int, end: int, memo: Memo) -> Sequence[tuple[int, int]]:
-    """The ranges of the statements that a range lies in, and of all that they need."""
+    """The ranges of the statements around a range, and of everything they depend on."""
     text = source.text
     if end - start == len(text):
         return [(0, len(text))]
