@@ -19,10 +19,10 @@ _BEGINS: Final = re.compile(
     r"(?:As you answer the user's questions, you can use the following context"
     r"|The following (?:skills are available|deferred tools are now available)))"
 )
-_SHARE: Final = 1 / 3  # of a message's characters: one that is mostly pasted text is folded like any other
+_SHARE: Final = 1 / 3  # share of a message's characters: a message of mostly pasted text is folded like any other
 
 
 def is_agent_context(parts: Sequence[str]) -> bool:
-    """Whether what an agent always needs is a good part of a user's message, which is given by its parts."""
+    """Whether a large part of a user's message, given as parts, is context that an agent always needs."""
     found = sum(len(part) for part in parts if _BEGINS.match(part))
     return bool(found) and found >= _SHARE * sum(map(len, parts))

@@ -26,6 +26,6 @@ _ANNOUNCES: Final = re.compile(
 
 
 def announces_inputs(text: str) -> bool:
-    """Whether a message says, at one of its ends, what is to be done with each of those to come."""
+    """Whether a message says, at one of its ends, what to do with each later message."""
     ends = text if len(text) <= 2 * _ENDS else f"{text[:_ENDS]}\n{text[-_ENDS:]}"
     return _ANNOUNCES.search(words.fold(ends).replace("’", "'")) is not None

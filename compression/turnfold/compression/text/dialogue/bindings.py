@@ -17,16 +17,16 @@ from turnfold.compression.text.spans import QUESTION_MARKS
 
 _NAME: Final = "bindings"
 _TABLE: Final = lexicon(_NAME)
-_LONGEST: Final = 240  # characters of a sentence that states what holds
+_LONGEST: Final = 240  # characters of a sentence that states a restriction
 _LONGEST_READ: Final = 2400  # of a message
-#: What advice may be about.
+#: Topics of advice.
 _TOPICS: Final = tuple(
     section.removesuffix(" about") for section in _TABLE if section.endswith(" about") and "run-on" not in section
 )
 
 
 def _pattern(section: str) -> re.Pattern[str]:
-    """Any phrase of a section, and of those without blanks between words."""
+    """A pattern for any phrase of a section, including those in scripts without spaces."""
     spaced = rf"(?<![\w{MARKS}])(?:{one_of(_NAME, section)})(?![\w{MARKS}])"
     return re.compile(rf"{spaced}|{one_of(_NAME, f'run-on {section}')}")
 
@@ -43,7 +43,7 @@ _ANY: Final = re.compile("|".join(pattern.pattern for pattern in _BINDS.values()
 
 
 class Binding(NamedTuple):
-    """A sentence that binds advice on some topics, and where it stands in its text."""
+    """A sentence that restricts advice on some topics, and its range."""
 
     topics: frozenset[str]
     start: int
@@ -51,7 +51,7 @@ class Binding(NamedTuple):
 
 
 def advised_topics(text: str) -> frozenset[str]:
-    """What a message asks for advice on; none where it asks for none."""
+    """The topics on which a message asks for advice; empty if it asks for none."""
     lowered = lower_text(text)
     if not (_ADVICE.search(lowered) or _BEGINS.search(lowered)) or _GIVEN.search(lowered):
         return frozenset()
@@ -59,7 +59,7 @@ def advised_topics(text: str) -> frozenset[str]:
 
 
 def bindings(text: str) -> tuple[Binding, ...]:
-    """The sentences of a user's message that bind advice."""
+    """The sentences of a user's message that restrict advice."""
     return tuple(_bindings(text)) if len(text) <= _LONGEST_READ else ()
 
 

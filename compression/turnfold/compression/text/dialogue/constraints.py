@@ -27,21 +27,21 @@ _LONGEST: Final = 240  # characters of a sentence that is read
 _SLOT: Final = re.compile(r"\{([a-z ]+)\}")  # in a form: where words of a part of the table stand
 _JOINING: Final = "(?:and|but|also|please|und|aber|auch|bitte|et|mais|y|pero|e|ma|mas|en|maar)"
 _START: Final = rf"(?:\A|[,;:.]\s+|[-–—]\s+)\W*(?:{_JOINING}\W+){{0,2}}"
-_BETWEEN: Final = r"[^\w,;?!'./*-]+"  # no sign of a word, so that each text can be read in one way only
+_BETWEEN: Final = r"[^\w,;?!'./*-]+"  # contains no word characters, so that each text matches in only one way
 _GAP: Final = rf"(?:{_BETWEEN}[\w'./*-]+){{0,9}}?{_BETWEEN}"
 
 _COMMON: Final = frozenset({"there"})  # words of phrases that many sentences have: another one tells more
 
 
 class _Form(NamedTuple):
-    """A form of one language, and what a sentence of this form has: of each set a word."""
+    """A form in one language, and the sets of words of which a matching sentence has one each."""
 
     pattern: LazyPattern
     needed: tuple[frozenset[str], ...]
 
 
 def _forms(language: str) -> Iterator[_Form]:
-    """The forms in one language; of the words that each needs those first that are the rarest."""
+    """The forms in one language; the rarest of the words that each needs come first."""
     sections = {part: _TABLE[f"{language} {part}"] for part in _PARTS if f"{language} {part}" in _TABLE}
     some = {part: f"(?:{one_of('constraints', f'{language} {part}')})" for part in sections} | {"no": "no"}
     subject = rf"(?!{some['narrators']}\b)\w+"
@@ -71,7 +71,7 @@ def _longest_word(phrase: str) -> str:
 
 
 def _by_cue() -> dict[str, tuple[_Form, ...]]:
-    """The forms by the words without one of which no sentence has them."""
+    """The forms by the words of which every matching sentence has one."""
     found: dict[str, tuple[_Form, ...]] = {}
     for form in chain.from_iterable(map(_forms, _LANGUAGES)):
         for word in sorted(form.needed[0]):
@@ -80,16 +80,16 @@ def _by_cue() -> dict[str, tuple[_Form, ...]]:
 
 
 _BY_CUE: Final = _by_cue()
-#: Of each form the sets of words of each of which a sentence of that form has one.
+#: For each form, the sets of words of which a matching sentence has one each.
 FORM_WORDS: Final = tuple(dict.fromkeys(form.needed for forms in _BY_CUE.values() for form in forms))
-#: Without one of these no sentence is a constraint.
+#: Every constraint contains one of these words.
 CONSTRAINT_CUES: Final = frozenset(_BY_CUE)
 
 
 def is_constraint(sentence: str, known: Sequence[str] | None = None) -> bool:
     """Whether a sentence limits what may be done.
 
-    `known` are its words (``words(lower_text(sentence))``) where the caller has them already.
+    `known` are its words (``words(lower_text(sentence))``), if the caller has them already.
     """
     if len(sentence) > _LONGEST or sentence.rstrip().endswith(QUESTION_MARKS):
         return False

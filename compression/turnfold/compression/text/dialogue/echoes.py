@@ -23,7 +23,7 @@ from turnfold.compression.text.quotes import Quotable
 
 #: What asks, or offers one of several.
 _CHOICE: Final = re.compile(rf"[?？؟]|(?<!\w)(?:{one_of('renewals', 'choice')})(?!\w)|{one_of('renewals', 'run-on choice')}")
-_STEM: Final = 5  # letters by which two forms of a word are the same
+_STEM: Final = 5  # letters by which two forms of a word are considered equal
 _OPENING: Final = re.compile(r"\s*[^\W\d_]+(?:[ '’][^\W\d_]+){0,2}\s*[:：,،、。.!！—–-]+\s*(?=\S)")
 _NUMBERED: Final = re.compile(r"(?<![\w.,])\d{1,2}[.)](?=\s)")
 _FIGURE: Final = re.compile(r"\d+(?:[.,:]\d+)*")
@@ -31,7 +31,7 @@ _RUN: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\u0e00-\u0e7f]{2,}")
 
 
 def echoes(sources: Sequence[Quotable], memo: Memo) -> list[int]:
-    """Which messages of the assistant only repeat the one before; where most name who speaks, none is an answer."""
+    """The assistant's messages that only repeat the previous one, by index; empty if most messages name their speaker."""
     if is_labelled(sources, memo):
         return []
 
@@ -53,7 +53,7 @@ def _is_echo_of(answer: Quotable, said: Quotable, memo: Memo) -> bool:
 
 
 def is_echo(answer: str, said: str) -> bool:
-    """Whether an answer says nothing that was not said."""
+    """Whether an answer adds nothing to what was said."""
     low, before = lower_text(answer), lower_text(said)
     if _CHOICE.search(before):
         return False

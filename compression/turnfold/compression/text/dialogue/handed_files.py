@@ -12,15 +12,17 @@ from typing import Final
 from turnfold.compression.text.blocks import fences
 
 _NAME: Final = re.compile(r"(?<![\w.])[\w@+-][\w@.+-]*\.[^\W\d_]\w{0,9}(?![\w/])")
-_NAME_LINE: Final = 200  # characters in front of a fence in which its line stands
+_NAME_LINE: Final = 200  # characters before a fence in which to find its line
 _SHARE: Final = 0.5  # of a message
-_LEFT_OUT: Final = "⋮"  # what stands for lines of a file that its outline leaves out
+_LEFT_OUT: Final = "⋮"  # marks lines that a file's outline omits
 _OUTLINED: Final = (_LEFT_OUT, "│")
 
 
 def hands_over_files(text: str) -> bool:
-    """Whether most of a text is what files hold, and nothing is asked behind it: fences of which each says whose text it holds,
-    in its first line or in the one above it; or outlines."""
+    """Whether most of a text is the contents of files, with no question after it.
+
+    That means fences that name their file in the first line or the line above, or outlines.
+    """
     fenced = "```" in text or "~~~" in text
     return (fenced and _holds_named_fences(text)) or (_LEFT_OUT in text and _holds_outlines(text))
 

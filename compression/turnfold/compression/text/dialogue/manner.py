@@ -22,13 +22,13 @@ _MANNERS: Final = ("degree", "form", "address")
 _KINDS: Final = {
     word: frozenset(kind for kind, listed in _TABLE.items() if word in listed) for word in frozenset().union(*_TABLE.values())
 }
-#: Without one of these no sentence in a script with blanks tells a manner.
+#: In scripts with spaces, every sentence about manner contains one of these words.
 MANNER_CUES: Final = frozenset(max(word.split("-"), key=len) for kind in (*_MANNERS, "language") for word in _TABLE[kind])
 _CLAUSE: Final = re.compile(r"[^,.;:!?،؛。、，；：！？؟…()\n–—]+")
 _MOST_WORDS: Final = 14
 _LONGEST: Final = 160  # characters of a sentence that is read
 _ASKS: Final = re.compile(r"[?？؟]\s*\Z")
-#: One text that is meant: "make it shorter", "give me a short list".
+#: Words for a single text: "make it shorter", "give me a short list".
 _ONE: Final = _TABLE["one"]
 _SUPPORT: Final = frozenset(("courtesy", "answer", "task", "limit", "lasting"))
 _DENSE: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
@@ -36,9 +36,9 @@ _PHRASE: Final = re.compile("|".join(sorted((w for w in _KINDS if _DENSE.search(
 
 
 def tells_manner(sentence: str, known: Sequence[str] | None = None) -> bool:
-    """Whether a sentence says how its writer wants to be answered, in a clause that says nothing else.
+    """Whether a sentence says how its writer wants to be answered, in a clause about nothing else.
 
-    `known` are its words (``words(lower_text(sentence))``) where the caller has them already.
+    `known` are its words (``words(lower_text(sentence))``), if the caller has them already.
     """
     if len(sentence) > _LONGEST:
         return False
@@ -66,7 +66,7 @@ def _clauses(low: str) -> Iterator[Sequence[str]]:
 
 
 def _kinds(clause: Sequence[str]) -> frozenset[str]:
-    """The kinds of its words; none where one of them belongs to none, or there are too many."""
+    """The kinds of a clause's words; empty if a word belongs to none, or there are too many."""
     if len(clause) > _MOST_WORDS or any(word not in _KINDS for word in clause):
         return frozenset()
     return frozenset().union(*(_KINDS[word] for word in clause))

@@ -22,5 +22,5 @@ _ONCE: Final = re.compile(rf"(?<!\w)(?:{_one_of('once')}|{_THIS_WORK})(?!\w)|{_o
 
 
 def is_for_once(sentence: str) -> bool:
-    """Whether a sentence says that what it asks holds for one thing or one time."""
+    """Whether a sentence says that its request applies to one thing or one time only."""
     return _ONCE.search(lower_text(sentence)) is not None

@@ -21,18 +21,18 @@ from turnfold.compression.text.dialogue.orders import LAST_WORDS, LEADING
 
 _BITS: Final = 64
 _Words = NDArray[np.int64]
-#: Of two sets of words an order of some kind has one of each.
+#: An order of some kind contains a word of each of the two sets.
 _Pair = tuple[Set[str], Set[str]]
 
 
 def _leading_pairs() -> list[_Pair]:
-    """Of each phrase that orders its two longest words."""
+    """The two longest words of each phrase that orders."""
     longest = [sorted(phrase, key=lambda word: (-len(word), word))[:2] for listed in LEADING.values() for phrase in listed]
     return [(frozenset(two[:1]), frozenset(two[1:])) for two in longest if len(two) > 1]
 
 
 _FORM_PAIRS: Final[list[_Pair]] = [(one[0], one[1]) for one in FORM_WORDS if len(one) > 1]
-#: One of these is enough for a closer look.
+#: A single one of these words requires a closer look.
 _ALONE: Final = (
     MANNER_CUES
     | LAST_WORDS
@@ -44,7 +44,7 @@ _ALONE: Final = (
 
 
 class _Column:
-    """Bits of words, of which the two of a pair share one."""
+    """Bits of words; the two words of a pair share a bit."""
 
     def __init__(self, pairs: Sequence[_Pair]) -> None:
         self.first: dict[str, int] = {}
@@ -57,15 +57,15 @@ class _Column:
 
 
 _COLUMNS: Final = (_Column(_FORM_PAIRS), _Column(_leading_pairs()))
-#: All words that say anything of a sentence.
+#: All words that matter for orders.
 ORDER_SIGNS: Final = _ALONE.union(*(table for one in _COLUMNS for table in (one.first, one.second)))
 
 
 class OrderSigns:
-    """The same for words by their numbers.
+    """The same test for words given as numbers.
 
     Args:
-        known: the words with the numbers 0, 1, 2 and so on; all others have the number behind them.
+        known: the words with the numbers 0, 1, 2 and so on; all others have the number after the last.
     """
 
     def __init__(self, known: Sequence[str]) -> None:
@@ -76,7 +76,7 @@ class OrderSigns:
         ]
 
     def asked(self, words: _Words, sizes: _Words) -> NDArray[np.bool_]:
-        """Which sentences need a closer look; `sizes`: how many of the words each has, none of them none."""
+        """Which sentences need a closer look. `sizes` is the number of words of each; none may be 0."""
         starts = np.cumsum(sizes) - sizes
         found: NDArray[np.bool_] = np.logical_or.reduceat(self._alone[words], starts)
         for first, second in self._pairs:

@@ -58,14 +58,14 @@ _QUOTED_WORD: Final = re.compile(r"[\"“„«]([^\W_]{1,20})[\"”“»]")  # "
 _JOINED: Final = ("n'", "l'", "d'", "qu'", "s'")
 _ACCENTS: Final = re.compile("[\u0300-\u0303\u0327]")
 _LONGEST_ENDING: Final = 5
-_REACH: Final = 12  # words behind a command within which its word of rule stands
-_SURE: Final = 4  # letters from which a word is told by its form without accents
-RUN_ON_WORDS: Final = 30  # from which words without punctuation are several sentences
+_REACH: Final = 12  # words after a command within which its word of rule must be
+_SURE: Final = 4  # letters from which a word is recognised by its form without accents
+RUN_ON_WORDS: Final = 30  # words without punctuation that make several sentences
 _COMMON: Final = frozenset({"from", "make", "von"})  # words of phrases that many sentences have: another one tells more
-_SCOPE: Final = 7  # words of a phrase that says where an order holds
+_SCOPE: Final = 7  # words of a phrase that limits the scope of an order
 _NEAR: Final = 3  # words within which a "you must" has its verb or its "never"
 _ELIDED: Final = re.compile("(?<![A-Za-z])[nN]'")
-#: Nothing in it may hold the end of a sentence, nor is it in a script with other ends.
+#: A text that contains no end of a sentence, and no script with other ends.
 _ONE_LINE: Final = re.compile(r"[^\n\"()\[\]{}<>`\u2018\u201c-\u201e\u00ab\u00bb\u0370-\u1fff\u2e80-\uffee]*\Z")
 _ASKS: Final = re.compile(r"[?？؟]\s*\Z")
 _ASKS_YOU: Final = re.compile(r"\b(?:can|could|would|will) you\b|\bplease\b|\bbitte\b|por favor|s'il (?:te|vous)")
@@ -73,8 +73,11 @@ _ASKS_YOU: Final = re.compile(r"\b(?:can|could|would|will) you\b|\bplease\b|\bbi
 
 @dataclass(frozen=True, slots=True)
 class _Language:
-    """The table of one language: phrases by part, verb stems with their endings, words with which a clause may begin that is no
-    plain command, the words of which every order has at least one, and infinitives that order at the end of a clause."""
+    """The table of one language.
+
+    Contains phrases by part, verb stems with their endings, words at the start of a clause that is no plain command, words of
+    which every order has at least one, and infinitives that order at the end of a clause.
+    """
 
     parts: Mapping[str, Phrases]
     stems: Mapping[str, frozenset[str]]
@@ -113,25 +116,27 @@ class _Language:
         return i < len(said) and _is_form(said[i], self.stems)
 
     def ends_with_command(self, said: Sequence[str]) -> bool:
-        """Whether the last word is the infinitive of such a verb, in languages that order so ("nie auf main pushen"); it may
-        have a prefix ("vorschlagen")."""
+        """Whether the last word is an infinitive in a language that uses it for orders ("nie auf main pushen"). It may have a
+        prefix ("vorschlagen").
+        """
         last = said[-1]
         return last in self.infinitives or any(last.removeprefix(one) in self.infinitives for one in self.prefixes)
 
     def may_command(self, said: Sequence[str], i: int) -> bool:
-        """Whether the word at `i` may be an imperative: in languages without such a form, any word except those with certain
-        endings."""
+        """Whether the word at `i` may be an imperative. In languages without such a form, that is any word except those with
+        certain endings.
+        """
         return bool(self.not_verbs) and i < len(said) and not said[i].endswith(self.not_verbs)
 
 
 def _is_form(word: str, stems: Mapping[str, frozenset[str]]) -> bool:
-    """Whether a word is one of the stems with one of its endings."""
+    """Whether a word is one of the stems plus one of its endings."""
     cuts = range(max(1, len(word) - _LONGEST_ENDING), len(word) + 1)
-    return True in [word[cut:] in stems.get(word[:cut], ()) for cut in cuts]  # no generator: many words are asked
+    return True in [word[cut:] in stems.get(word[:cut], ()) for cut in cuts]  # no generator, since many words are tested
 
 
 def _plain(text: str) -> str:
-    """The text without accents that people often omit; separate letters (й, ü, ö) stay."""
+    """The text without accents that people often omit; separate letters (й, ü, ö) are kept."""
     if text.isascii():
         return text
     return unicodedata.normalize("NFC", _ACCENTS.sub("", unicodedata.normalize("NFD", text)))
@@ -184,16 +189,16 @@ def _language(table: Mapping[str, frozenset[str]], name: str) -> _Language:
 _TABLE: Final = lexicon("orders")
 _SPACED: Final = tuple(_language(_TABLE, name) for name in ("en", "de", "fr", "es", "pt", "it", "nl", "ru", "pl", "tr"))
 _RUN_ON: Final = run_on_orders(_TABLE)
-#: Every letter of the scripts that these are written in is one of these; more than two ranges take milliseconds to compile.
+#: Covers all letters of these scripts; more than two ranges would take milliseconds to compile.
 _RUN_ON_SIGN: Final = re.compile("[\u0600-\u097f\u3040-\ud7af]")
-# Verbs of all languages, and words with which a sentence may begin before its verb.
+# Verbs of all languages, and words that may precede the verb at the start of a sentence.
 _VERBS: Final = {
     stem: frozenset().union(*(one.stems.get(stem, ()) for one in _SPACED)) for language in _SPACED for stem in language.stems
 }
 _BEFORE_VERBS: Final = frozenset(word for one in _SPACED for part in ("please", "not") for word in one.parts[part])
-# As written too: without its accent "só" is a word of half the sentences in English.
+# Also with accents: without its accent, "só" would be a word in half of all English sentences.
 _WRITTEN: Final = frozenset(word for section, phrases in _TABLE.items() for p in phrases for word in p.split("_") if section)
-#: In scripts with blanks between words every order has one of these, or a word that begins with "n'".
+#: In scripts with spaces, every order contains one of these, or a word that begins with "n'".
 ORDER_CUES: Final = (MANNER_CUES | CONSTRAINT_CUES).union(
     word for one in _SPACED for word in one.triggers if word in _WRITTEN or len(word) >= _SURE
 )
@@ -211,20 +216,19 @@ def _by_longest_word(parts: Iterable[str]) -> Mapping[str, Sequence[frozenset[st
     return found
 
 
-#: Phrases with one of which a sentence may order although it begins with no command.
+#: Phrases that can make a sentence an order even if it begins with no command.
 LEADING: Final = _by_longest_word([*(part for part in _NEEDED if part != "bound"), "must", "aside"])
 _LEADING_WORDS: Final = frozenset(LEADING)
-#: Words with which a sentence may order at its end.
+#: Words that can make a sentence an order at its end.
 LAST_WORDS: Final = frozenset().union(*(one.last for one in _SPACED))
-#: Signs behind which another clause may begin.
+#: Characters after which another clause may begin.
 MARKS: Final = ":;,()\"'-"
 
 
 def is_standing_order(sentence: str, known: Sequence[str] | None = None) -> bool:
-    """Whether a sentence tells the reader how to behave beyond this turn. A question is not an order unless it is a polite
-    request, and neither is what is asked for one thing or one time (``once``).
+    """Whether a sentence tells the reader how to behave beyond this turn.
 
-    `known` are its words (``words(lower_text(sentence))``) where the caller has them already.
+    A question is not an order unless it is a polite request, and neither is a request for one thing or one time (``once``).
     """
     return _orders_something(sentence, known) and not is_for_once(sentence)
 
@@ -254,7 +258,9 @@ def _orders_something(sentence: str, known: Sequence[str] | None) -> bool:
 
 
 def _commands_nothing(sentence: str, known: Sequence[str]) -> bool:
-    """Whether a sentence of one clause begins with no command, and has no phrase that orders without one: it is no order."""
+    """Whether a single-clause sentence is certainly no order: it begins with no command, and has no phrase that orders without
+    one.
+    """
     if len(known) >= RUN_ON_WORDS or may_begin_command(known[0]) or not LAST_WORDS.isdisjoint(known):
         return False
     if not sentence.isascii() or any(map(sentence.__contains__, MARKS)):
@@ -265,16 +271,16 @@ def _commands_nothing(sentence: str, known: Sequence[str]) -> bool:
 
 @lru_cache(maxsize=1024)
 def may_begin_command(word: str) -> bool:
-    """Whether a sentence that begins with a word may begin with a command; few words begin most sentences."""
+    """Whether a sentence that begins with this word may begin with a command. Cached, since few words begin most sentences."""
     return word in _BEFORE_VERBS or _is_form(word, _VERBS)
 
 
 def begins_with_command(sentence: str) -> bool:
-    """Whether a sentence begins with an imperative or with what forbids one ("don't use"), for now or for good."""
+    """Whether a sentence begins with an imperative or a prohibition ("don't use"), for now or for good."""
     plain = _plain(lower_text(sentence))
     begin = next((m.group() for m in _PIECE.finditer(plain) if m.group()[0].isalnum() or m.group()[0] == "_"), "")
     first = next(iter(_split_elision(begin)))
-    if first not in _BEFORE_VERBS:  # most sentences: no language needs a closer look
+    if first not in _BEFORE_VERBS:  # most sentences need no closer look in any language
         return _is_form(first, _VERBS)
     runs: list[list[str]] = [[]]  # of words between two punctuation marks
     for piece in _PIECE.findall(plain):
@@ -286,7 +292,7 @@ def begins_with_command(sentence: str) -> bool:
 
 
 def _begins_with_command(language: _Language, runs: Sequence[Sequence[str]]) -> bool:
-    """The same in a language: of the first words that are not all of an introduction ("please")."""
+    """The same in one language, for the first run of words that is not only an introduction ("please")."""
     for said in runs:
         begin = language.past("please", said, 0)
         if begin == len(said) >= RUN_ON_WORDS:
@@ -297,20 +303,22 @@ def _begins_with_command(language: _Language, runs: Sequence[Sequence[str]]) -> 
 
 
 def may_order(known: Sequence[str], text: str = "") -> bool:
-    """Whether the words of a text, or a sentence of it, may be an order; for scripts with blanks, False is certain."""
+    """Whether a text, or a sentence of it, may be an order, judged by its words. In scripts with spaces, False is certain."""
     if not _RULE_CUES.isdisjoint(known) or ("n'" in " ".join(known) and any(word.startswith("n'") for word in known)):
         return True
-    # Words of manner are common, and a sentence of nothing else is told at once.
+    # Words of manner are common, but sentences about nothing else are recognised at once.
     return not MANNER_CUES.isdisjoint(known) and any(tells_manner(text[start:end]) for start, end in rough_sentences(text))
 
 
 def orders_nothing(text: str) -> bool:
-    """Whether a text surely holds no standing order: it is one line, cut alike in any part of it, and no sentence is one."""
+    """Whether a text certainly has no standing order: it is a single line that is split the same way in any part, and no sentence
+    is one.
+    """
     return len(text) <= LONGEST and _ONE_LINE.match(text) is not None and not standing_orders(text)
 
 
 def may_be_orders(text: str, heard: HeardWords) -> Sequence[int]:
-    """Indices of the pieces of a text, given by their words, that may be or hold a standing order; for others none is certain."""
+    """Indices of the pieces of a text, given by their words, that may be or contain a standing order; others certainly don't."""
     if text.isascii() and not ("'" in text and any(word.startswith("n'") for word in heard.distinct)):
         return heard.holding(ORDER_CUES)
     return range(len(heard.said))
@@ -338,7 +346,7 @@ def _is_order(sentence: str) -> bool:
 
 
 class _OrderClause(NamedTuple):
-    """Words between two punctuation marks; `strong` if a command may begin here (not after a mere comma)."""
+    """Words between two punctuation marks; `strong` if a command may begin here (not after just a comma)."""
 
     said: tuple[str, ...]
     strong: bool
@@ -358,18 +366,18 @@ def _clauses(language: _Language, pieces: Sequence[str]) -> list[_OrderClause]:
             continue
         begin = language.past("please", said, 0)
         found.append(_OrderClause(tuple(said[begin:]), strong or begin > 0))
-        # "Could you please always ...": behind such a word a command may begin anew.
+        # "Could you please always ...": a command may begin anew after such a word.
         if not asides.isdisjoint(said):
             found += [_OrderClause(tuple(said[i + 1 :]), True) for i in range(begin, len(said)) if language.at("aside", said, i)]
         if len(said) >= RUN_ON_WORDS:
             found += [_OrderClause(tuple(said[i:]), True) for i in _joints(language, said)]
-        # Behind "please," alone a command may still begin.
+        # A command may still begin after just "please,".
         said, strong = [], piece != "," or (strong and begin == len(said))
     return [clause for clause in found if clause.said]
 
 
 def _joints(language: _Language, said: Sequence[str]) -> Iterator[int]:
-    """Where a command may begin in words without any punctuation: at a rule word behind "and", "also" and their like."""
+    """Places where a command may begin without punctuation: at a rule word after "and", "also" and similar words."""
     for i in range(len(said)):
         behind = language.past("please", said, i)
         if behind > i and (language.at("always", said, behind) or language.at("not", said, behind)):
@@ -399,7 +407,7 @@ def _commands_always(language: _Language, clause: _OrderClause) -> bool:
     ):
         return True
     if not opens:
-        return language.has("bound", said, 1, 1 + _REACH) and language.commands(said, 0)  # few have such a word
+        return language.has("bound", said, 1, 1 + _REACH) and language.commands(said, 0)  # few sentences have such a word
     if opening := language.at("always", said, 0) or language.at("not", said, 0):
         forbids = not language.at("always", said, 0)
         verb = language.past("fill", said, opening)
@@ -410,7 +418,7 @@ def _commands_always(language: _Language, clause: _OrderClause) -> bool:
 
 
 def _commands_in_scope(language: _Language, said: Sequence[str]) -> bool:
-    """Whether a clause says where an order holds, and then gives it: "in this project always use tabs"."""
+    """Whether a clause states the scope of an order, and then the order: "in this project always use tabs"."""
     if not language.at("scope", said, 0):
         return False
     for i in range(2, min(_SCOPE, len(said) - 1)):
@@ -430,7 +438,7 @@ def _forbids(language: _Language, said: Sequence[str]) -> bool:
 
 
 def _is_scope(language: _Language, clause: _OrderClause) -> bool:
-    """Whether a clause only says where an order holds."""
+    """Whether a clause only states the scope of an order."""
     return clause.strong and len(clause.said) <= _SCOPE and language.at("scope", clause.said, 0) > 0
 
 
@@ -450,8 +458,10 @@ def _is_instruction(language: _Language, clause: _OrderClause) -> bool:
 
 
 def _is_about_time_to_come(language: _Language, clauses: Sequence[_OrderClause], spoken: Set[str]) -> bool:
-    """Whether a phrase such as "from now on" or "every time I" goes with a command or, for "from now on", with no other
-    subject. `spoken` are the words of all clauses."""
+    """Whether a phrase such as "from now on" or "every time I" belongs to a command.
+
+    For "from now on", it is enough that there is no other subject. `spoken` are the words of all clauses.
+    """
     told = [part for part in ("future", "someday", "when") if not language.parts[part].keys().isdisjoint(spoken)]
     if not any(language.has(part, c.said) for part in told for c in clauses):
         return False
@@ -469,7 +479,9 @@ def _is_about_time_to_come(language: _Language, clauses: Sequence[_OrderClause],
 
 
 def _chooses_for_place(language: _Language, clauses: Sequence[_OrderClause], spoken: Set[str]) -> bool:
-    """Whether one of two is ordered for a place where more work is to come: "use pnpm, not npm, in this repository"."""
+    """Whether the sentence chooses one of two things for a place where work will continue: "use pnpm, not npm, in this
+    repository".
+    """
     if language.parts["place"].keys().isdisjoint(spoken) or language.parts["against"].keys().isdisjoint(spoken):
         return False
     said = [clause.said for clause in clauses]
@@ -489,7 +501,7 @@ def _commands(language: _Language, said: Sequence[str]) -> bool:
 
 
 def _narrates(language: _Language, clauses: Sequence[_OrderClause], clause: _OrderClause, behind: int) -> bool:
-    """Whether the sentence narrates: it begins with a subject, or one follows the phrase."""
+    """Whether the sentence is a narration: it begins with a subject, or one follows the phrase."""
     at = clauses.index(clause)
     follows = clause.said[behind : behind + 2] or (clauses[at + 1].said[:2] if at + 1 < len(clauses) else ())
     return any(language.at("narrators", words, i) > 0 for words in (clauses[0].said[:1], follows) for i in range(len(words)))

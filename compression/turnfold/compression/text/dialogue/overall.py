@@ -25,7 +25,7 @@ _SAID: Final = one_of("overall", "said")
 _PRODUCTS: Final = one_of("overall", "products")
 _END: Final = r"[\s?.!…？。！]*+$"
 
-#: The words of which a text has one where a form is found in it, if no other words than those of ASCII stand there.
+#: A match of a form contains one of these words, unless the text has words beyond ASCII.
 _Needed = frozenset[str]
 
 
@@ -76,7 +76,7 @@ _ENGLISH: Final = (
     (_words("everything"), r"\beverything (?:that )?(?:happened|came up)\b"),
     (_words("what"), rf"\b(?:of|on|from|for|with|into) what (?:we|i)(?:['’]ve| have)? (?:{_SAID})\b"),
     (_THING_WORDS, rf"\b(?:what|which) (?:{_THINGS}) (?:did|have) (?:we|i) (?:\w+ )?(?:{_SAID})\b"),
-    # What stands at the end of it.
+    # The final state.
     (
         _words("where"),
         rf"\bwhere (?:did|do|were|had|have|are) we (?:leave|left|stop|stopped|at)(?: (?:it|things))?(?: off)?{_END}",
@@ -143,7 +143,7 @@ _ENGLISH: Final = (
         _words("which any anything ask"),
         r"\b(?:which|any(?:thing)?) (?:of my questions|(?:did )?i (?:ask|asked))\b|\bdid i ask anything\b",
     ),
-    # All of it in one.
+    # Everything in one.
     (
         _words("all everything"),
         r"\b(?:put|pull|bring|compile|combine|collect|gather|merge|assemble|write) (?:it all|everything|all (?:of )?(?:it|this|"
@@ -265,7 +265,7 @@ _OTHERS: Final = (
     (_PRODUCT_WORDS, rf"\b(?:{_PRODUCTS}) (?:yaz|hazırla|çıkar)\w*"),
 )
 
-#: Each has a word beyond ASCII.
+#: Forms with a word beyond ASCII.
 _FOREIGN: Final = (
     rf"\bqué (?:queda|falta|nos falta)(?: (?:pendiente|por (?:hacer|decidir)|abierto))?{_END}",
     rf"\bчто (?:ещ[её] )?(?:осталось|открыто|не решено)(?: (?:сделать|решить|открытым))?{_END}|\bна ч[её]м мы остановились",
@@ -287,7 +287,7 @@ _FOREIGN: Final = (
 )
 
 
-#: Each with its words.
+#: Each form with its words.
 FORMS: Final = tuple(
     (needed, LazyPattern(form))
     for needed, form in (*_ENGLISH, *_GERMAN, *_ROMANCE, *_OTHERS, *((frozenset[str](), form) for form in _FOREIGN))
@@ -297,10 +297,10 @@ FORMS: Final = tuple(
 _OVERALL: Final = LazyPattern(f"{PHRASE_START}(?:{'|'.join(f'(?:{form.pattern})' for _, form in FORMS)})")
 
 
-_MOST: Final = 300  # characters; whoever writes more brings what it is about
+_MOST: Final = 300  # characters; a longer message brings its own subject
 _THING: Final = re.compile(rf"\b(?:{_THINGS})\b")
 _SCAFFOLD: Final = re.compile(rf"\b(?:{_TALKS}|{_SAID}|{_PRODUCTS})\b")
-# A sentence that tells something, and asks for nothing.
+# A sentence that states something and asks for nothing.
 _TELLS: Final = re.compile(
     r"\W*(?:(?:yes|yeah|no|well|actually|but|and|so|thanks|ok(?:ay)?|ja|nein|aber|und|danke|oui|non|mais|merci)\W+)*"
     r"(?:(?:i|we|it|this|that|they|s?he|you|there|one|ich|wir|es|das|er|man|je|nous|on|ils?|elles?|c['’]est)\b|j['’])"
@@ -311,7 +311,7 @@ _TELLS: Final = re.compile(
 
 @remembering
 def asks_for_overall(folded: str) -> bool:
-    """Whether a case-folded message asks for something that all of the conversation goes into."""
+    """Whether a case-folded message asks for something that depends on the whole conversation."""
     if len(folded) > _MOST or _TELLS.match(folded):
         return False
     said = plain_words(folded)
@@ -321,7 +321,7 @@ def asks_for_overall(folded: str) -> bool:
 
 
 def without_overall(folded: str) -> str:
-    """Such a message without the words that say so: what is left names a topic, if there is one. Any other as it is."""
+    """Such a message without the words that say so: the rest names its topic, if any. Other messages are unchanged."""
     if not asks_for_overall(folded):
         return folded
     return _SCAFFOLD.sub(" ", _OVERALL().sub(lambda found: f" {' '.join(_THING.findall(found[0]))} ", folded))

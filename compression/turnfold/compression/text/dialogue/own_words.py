@@ -21,12 +21,12 @@ from turnfold.compression.text.lower import lower_text, words
 from turnfold.compression.text.spans import ASKS
 
 _MOST: Final = 400  # characters of a line that somebody types
-_PASTED: Final = 400  # characters from which a message may hold a pasted text
+_PASTED: Final = 400  # characters from which a message may contain pasted text
 _OUTPUT: Final = frozenset({"tests", "trace", "log", "search"})  # kinds of text that only programs write
-_FEWEST: Final = 3  # words of a line that says something; of scripts without blanks, characters
-_PLAIN_SHARE: Final = 0.55  # of its words that are nothing but letters
-_ENDS: Final = 2  # lines with text at either end among which the first and the last word of a message stand
-_NEAR: Final = 200  # lines with text from either end among which a request may stand right beside what was pasted
+_FEWEST: Final = 3  # words of a meaningful line; in scripts without spaces, characters
+_PLAIN_SHARE: Final = 0.55  # share of its words that consist only of letters
+_ENDS: Final = 2  # non-empty lines at either end that may hold the first and the last word of a message
+_NEAR: Final = 200  # non-empty lines from either end within which a request may be directly next to pasted text
 # A program's line: indented, with a prompt, a time or a level in front, or ending as code does.
 _MACHINE: Final = re.compile(
     r"(?:\t| {4}|[$>#@+|{}<=/\\^~%*]|\[?\d{2,4}[-/:]\d\d|\[[A-Z]+\]|(?:INFO|WARN|WARNING|ERROR|DEBUG|TRACE|FATAL)\b"
@@ -42,12 +42,14 @@ _SPEAKING: Final = (
     "kannst können warum wie stattdessen je nous peux pouvez pourquoi comment yo puedes por quiero necesito eu você porque"
 )
 _SPEAKS: Final = frozenset(_SPEAKING.split())
-_OPENS: Final = 4  # words within which a line says that somebody speaks
+_OPENS: Final = 4  # words within which a line shows that somebody speaks
 
 
 def own_words(lines: Sequence[str]) -> set[int]:
-    """Indices of the lines that somebody wrote to be read: requests and questions anywhere, anything said at either end or in a
-    paragraph of its own."""
+    """Indices of the lines that somebody wrote to be read.
+
+    That is requests and questions anywhere, and any statement at either end or in a paragraph of its own.
+    """
     filled = [i for i, line in enumerate(lines) if line.strip()]
     near = filled if len(filled) <= 2 * _NEAR else [*filled[:_NEAR], *filled[-_NEAR:]]
     ends = {*filled[:_ENDS], *filled[-_ENDS:]}
@@ -56,7 +58,7 @@ def own_words(lines: Sequence[str]) -> set[int]:
 
 
 def beside_pasted(text: str) -> list[Range]:
-    """Ranges of a user's own words, where most of a message is pasted."""
+    """Ranges of a user's own words, if most of a message is pasted."""
     if len(text) < _PASTED:
         return []
     lines = text.split("\n")
@@ -66,7 +68,7 @@ def beside_pasted(text: str) -> list[Range]:
 
 
 def beside_output(text: str) -> list[Range]:
-    """The same where what is pasted is what a program wrote: lines of language may be the user's own, broken at a column."""
+    """The same if the pasted text is program output, in which prose lines may be the user's own, wrapped at a column."""
     ranges = beside_pasted(text)
     if not ranges:
         return []
@@ -74,10 +76,12 @@ def beside_output(text: str) -> list[Range]:
     return ranges if sum(map(_is_said, lines)) < len(lines) / 2 else []
 
 
-@remembering  # each plan that a budget has tried asks
+@remembering  # called for each plan that a budget tries
 def is_only_output(text: str) -> bool:
-    """Whether a user's message is what a program wrote, and nobody asks anything in it: a run of tests, a trace, a log, a report,
-    as some agents send them in the user's name."""
+    """Whether a user's message is only program output, without a question.
+
+    Some agents send test runs, traces, logs or reports in the user's name.
+    """
     lines = text.split("\n")
     return kind_of(text) in _OUTPUT and not any(asks(lines[i]) for i in own_words(lines))
 
@@ -97,7 +101,7 @@ def _is_said(line: str) -> bool:
     return len(found) >= _FEWEST and sum(plain) >= _PLAIN_SHARE * len(found)
 
 
-@remembering  # of a file that is read again most lines are the same
+@remembering  # most lines of a file are the same when it is read again
 def asks(line: str) -> bool:
     """Whether somebody asks, orders or speaks of themselves in a line or a sentence."""
     said = words(lower_text(line))

@@ -22,8 +22,8 @@ from turnfold.compression.text.passages import estimate
 from turnfold.compression.text.quotes import Quotable
 
 _LEAST: Final = 300  # tokens of a piece
-_LONGEST_REPLY: Final = 300  # characters of what is answered to one
-_LONGEST_LEAD: Final = 100  # characters of the line above it
+_LONGEST_REPLY: Final = 300  # characters of an answer to a piece
+_LONGEST_LEAD: Final = 100  # characters of the line above a piece
 _WORDS: Final = lexicon("pieces")["words"]
 _WORD: Final = rf"(?:{one_of('pieces', 'words')})"
 _OF: Final = rf"(?:[^\S\n]*[/|∕][^\S\n]*|[^\S\n]+(?:{one_of('pieces', 'of')})[^\S\n]+)"
@@ -41,14 +41,14 @@ _BEGINS_LOWER: Final = re.compile(r"\s*[^\W\d_]")
 
 
 class _PastedPiece(NamedTuple):
-    """What ties a long message to others.
+    """The properties that connect a long message to others.
 
     Attributes:
-        number: that of its label; 0 without one.
-        goes_on: whether its first line says that it goes on.
-        first, last: numbers of its first and its last heading; "" without.
-        is_broken: whether its last sentence is.
-        is_rest: whether it begins in the middle of one.
+        number: the number of its label; 0 without one.
+        goes_on: whether its first line says that it continues.
+        first, last: numbers of its first and last heading; "" without one.
+        is_broken: whether its last sentence is incomplete.
+        is_rest: whether it begins in the middle of a sentence.
     """
 
     number: int
@@ -60,17 +60,17 @@ class _PastedPiece(NamedTuple):
 
 
 def pieces_with(sources: Sequence[Quotable], at: int, memo: Memo) -> tuple[int, ...]:
-    """The pieces of the text of which a message is one, in order; () where it stands alone."""
+    """The pieces of the text that a message belongs to, in order; () if it is not part of one."""
     return next((chain for chain in _chains(sources, memo) if at in chain), ())
 
 
 def newest_pieces(sources: Sequence[Quotable], memo: Memo) -> tuple[int, ...]:
-    """The pieces of the text that was pasted last in pieces, in order."""
+    """The pieces of the text most recently pasted in pieces, in order."""
     return next(reversed(_chains(sources, memo)), ())
 
 
 def named_piece(folded: str, sources: Sequence[Quotable], memo: Memo) -> int | None:
-    """The piece that a case-folded message names by its number ("part 2"), of the text that was pasted last in labelled ones."""
+    """The piece that a case-folded message names by number ("part 2"), of the text most recently pasted in labelled pieces."""
     named = named_parts(folded)
     if named is None or named.noun not in _WORDS or len(named.places) != 1:
         return None
@@ -99,7 +99,7 @@ def _chains(sources: Sequence[Quotable], memo: Memo) -> list[tuple[int, ...]]:
 
 
 def _is_next(sources: Sequence[Quotable], before: int, n: int) -> bool:
-    """Whether at most a short answer stands between two messages."""
+    """Whether at most a short answer is between two messages."""
     between = sources[before + 1 : n]
     return len(between) < 2 and all(one.role == "assistant" and len(one.text) <= _LONGEST_REPLY for one in between)
 
@@ -129,7 +129,7 @@ def _piece(message: Quotable) -> _PastedPiece | None:
 
 
 def label_number(lead: str) -> int:
-    """The number of the label in the case-folded line above a text; 0 without one."""
+    """The number of the label in the case-folded line above a text; 0 if there is none."""
     found = _LABEL.search(lead)
     if found is None or (found["all"] and int(found["number"]) > int(found["all"])):
         return 0

@@ -27,9 +27,9 @@ from turnfold.compression.text.quotes import Quotable
 from turnfold.compression.text.sentences import rough_sentences
 from turnfold.compression.text.words import is_function_word
 
-LONGEST: Final = 240  # characters of a message that renews something
-_LONGEST_TOLD: Final = 600  # and of one that is renewed
-_FARTHEST: Final = 200  # messages of users between them
+LONGEST: Final = 240  # characters of a message that updates another
+_LONGEST_TOLD: Final = 600  # characters of an updated message
+_FARTHEST: Final = 200  # user messages between them
 _TABLE: Final = lexicon("renewals")
 _CHANGED: Final = _TABLE["changed"]
 _DAYS, _NUMBER_WORDS = _TABLE["days"], _TABLE["numbers"]
@@ -47,14 +47,14 @@ _WORD: Final = re.compile(rf"(?:{_LETTER})+(?:-(?:{_LETTER})+)?")
 _BEHIND: Final = re.compile(rf" ((?:{_LETTER})+)")
 _DAY: Final = re.compile(r"(?:星期|周|週|礼拜)[一二三四五六日天]|[月火水木金土日]曜日?|[월화수목금토일]요일")
 _GAP: Final = r"[^,;.!?，、。；！？،؛\n]{0,12}"
-_SAME: Final = 4  # letters by which two units, or two forms of a day, are the same
+_SAME: Final = 4  # letters by which two units, or two forms of a day, are considered equal
 _STAMP: Final = re.compile(r"\[[^\]\n]{4,60}\]")  # when a message was written
 _ASKED: Final = re.compile(r"[^.!?。！？؟।\n]{0,200}[?？؟]")
 _HAN_RUN: Final = re.compile(r"[\u3400-\u9fff\u30a0-\u30ff]{2,}")
-_LEAST: Final = 2  # what speaks for two messages being of the same thing
-_OF_BARE: Final = 1  # what a figure without a unit does, where the other has one
+_LEAST: Final = 2  # evidence required for two messages being about the same thing
+_OF_BARE: Final = 1  # evidence from a figure without a unit if the other has one
 _LARGE: Final = 4  # characters of a large figure
-_OF_KIND: Final = 2  # what a value of the same kind speaks for it: a day, a time, a figure with a unit
+_OF_KIND: Final = 2  # evidence from a value of the same kind: a day, a time, a figure with a unit
 
 
 _one_of: Final = partial(one_of, "renewals")
@@ -63,22 +63,22 @@ _CORRECTING: Final = re.compile(
     rf"(?=\w)(?:(?:{_one_of('refuses')})(?!\w)[\s,.!…-]*)*(?P<corrects>(?:{_one_of('corrects')})(?!\w)[\s,.:!…-]*)?(?<=[^\w])"
 )
 _RUN_ON_CORRECTS: Final = re.compile(_one_of("run-on corrects"))
-_LONGEST_CORRECTION: Final = 40  # characters of one in a script without blanks, or with words that bend
-_WORDS_CORRECTED: Final = 5  # behind "sorry"
-_WORDS_REFUSED: Final = 2  # behind a mere "no"
+_LONGEST_CORRECTION: Final = 40  # characters of a correction in a script without spaces, or with inflected words
+_WORDS_CORRECTED: Final = 5  # after "sorry"
+_WORDS_REFUSED: Final = 2  # after just a "no"
 _NOT_BEFORE: Final = re.compile(rf"(?:(?<!\w)(?:{_one_of('not')})(?!\w)|不是|而不是|وليس ){_GAP}\Z")
 _AT: Final = re.compile(rf"(?<!\w)(?:{_one_of('clock before')}) \Z")
 _HOURS: Final = 24
 _MONTHS: Final = _one_of("months")
 _ANY_MONTH: Final = re.compile(_MONTHS)
-_LONGEST_MONTH: Final = 16  # characters, with what stands behind it
+_LONGEST_MONTH: Final = 16  # characters, with the text after it
 _IN_MONTH: Final = re.compile(rf"(?:\.|st|nd|rd|th|er|º)? ?(?:of |de |d')?(?:{_MONTHS})(?!\w)")
 _MONTH: Final = re.compile(rf"(?<!\w)(?:{_MONTHS}) (?:the )?\Z")
 _NOT_BEHIND: Final = re.compile(rf"{_GAP}(?:{_one_of('not behind')})")
 
 
 class Renewal(NamedTuple):
-    """The message at `newer` renews what the one at `older` tells in the range that begins at `start`."""
+    """The message at `newer` updates the statement of the one at `older` in the range that begins at `start`."""
 
     newer: int
     older: int
@@ -92,8 +92,9 @@ class _Value(NamedTuple):
 
 
 class _ToldValues(NamedTuple):
-    """What a message tells: its values, those of them that it denies, whether something changed, what it is about, who speaks;
-    and words for what it takes back."""
+    """A message's values, those that it denies, whether something changed, its subject, its speaker, and the words for retracted
+    things.
+    """
 
     values: tuple[_Value, ...]
     denied: tuple[_Value, ...]
@@ -107,7 +108,7 @@ _NOTHING: Final = _ToldValues((), (), False, frozenset(), "")
 
 
 def renewals(sources: Sequence[Quotable], memo: Memo) -> list[Renewal]:
-    """Which messages of users renew which before them, in order of the newer ones."""
+    """The user messages that update earlier ones, in order of the newer messages."""
 
     def run(known: _Known | None, same: int) -> _Known:
         return _read_on(known or _Known([], [], [], NOTHING_SAID), same, sources, memo)
@@ -116,13 +117,13 @@ def renewals(sources: Sequence[Quotable], memo: Memo) -> list[Renewal]:
 
 
 class _Known(NamedTuple):
-    """What some messages tell, and which renew which; messages behind them change nothing of it.
+    """The statements of some messages, and their updates; later messages change nothing in it.
 
     Attributes:
-        read: what each tells.
-        telling: those with values.
-        found: in order.
-        said: by which is known what is taken back: of none, or the first of them.
+        read: the values of each message.
+        telling: the messages with values.
+        found: the updates, in order.
+        said: the texts used to find retracted things, of the first messages or none.
     """
 
     read: list[_ToldValues]
@@ -131,12 +132,12 @@ class _Known(NamedTuple):
     said: SaidTexts
 
     def weight(self) -> int:
-        """About how many bytes it takes; what each tells is kept elsewhere."""
+        """Approximate size in bytes, without the values, which are stored elsewhere."""
         return 500 + 8 * len(self.read) + 32 * len(self.telling) + 150 * len(self.found) + self.said.weight()
 
 
 def _read_on(known: _Known, same: int, sources: Sequence[Quotable], memo: Memo) -> _Known:
-    """What all messages tell, from what the first ones do."""
+    """The statements of all messages, continuing from the first `same` ones."""
     read = known.read[:same] + [_read(one, memo) if one.role == "user" else _NOTHING for one in sources[same:]]
     telling = known.telling[: bisect_left(known.telling, same)]
     found = known.found[: bisect_left(known.found, (same,))]
@@ -158,7 +159,7 @@ def _read_on(known: _Known, same: int, sources: Sequence[Quotable], memo: Memo) 
 
 
 def may_renew(source: Quotable, memo: Memo) -> bool:
-    """Whether a message may renew an earlier one; False is certain."""
+    """Whether a message may update an earlier one; False is certain."""
     if source.role != "user":
         return False
     said = _read(source, memo)
@@ -166,7 +167,7 @@ def may_renew(source: Quotable, memo: Memo) -> bool:
 
 
 def _puts_in_place(said: _ToldValues) -> bool:
-    """Whether a message tells a value, and that another one is denied or has changed."""
+    """Whether a message states a value, and that another one is denied or has changed."""
     return len(said.values) > len(said.denied) and bool(said.denied or said.changed)
 
 
@@ -199,7 +200,7 @@ def _values_of(text: str) -> _ToldValues:
 
 
 def _corrects(low: str) -> bool:
-    """Whether a message is nothing but a correction: "no sorry, Thursday", "typo: 2,990", "no, Thursday"."""
+    """Whether a message is only a correction: "no sorry, Thursday", "typo: 2,990", "no, Thursday"."""
     opening = _CORRECTING.match(low)
     if opening is None:
         return len(low) <= _LONGEST_CORRECTION and not low.isascii() and _RUN_ON_CORRECTS.search(low) is not None
@@ -213,7 +214,7 @@ def _tells_change(sentence: str) -> bool:
 
 
 def _values(low: str, said: Sequence[str]) -> Iterator[_Value]:
-    """The values in a text; `said` are its words. Most texts have none, which is told by a few looks."""
+    """The values in a text; `said` are its words. Most texts have none, which a few quick checks show."""
     if _FIGURES.search(low):
         yield from _figures(low)
     if not (_DAYS.isdisjoint(said) and _NUMBER_WORDS.isdisjoint(said)):
@@ -238,7 +239,7 @@ def _figures(low: str) -> Iterator[_Value]:
 
 
 def _is_in_month(low: str, start: int, end: int) -> bool:
-    """Whether the figure there has a month beside it: "17 May", "le 3 de mayo", "April 17"."""
+    """Whether a figure is next to a month: "17 May", "le 3 de mayo", "April 17"."""
     return bool(_IN_MONTH.match(low, end) or _MONTH.search(low, max(0, start - _LONGEST_MONTH), start))
 
 
@@ -271,7 +272,7 @@ def _is_denied(low: str, one: _Value) -> bool:
 
 
 def _renewed(said: _ToldValues, read: Sequence[_ToldValues], telling: Sequence[int]) -> tuple[int, int] | None:
-    """The message that is renewed, and where in it."""
+    """The message that is updated, and the position of the value in it."""
     denied = {one.value for one in said.denied}
     best: tuple[float, int, int] | None = None
     for at in telling:
@@ -283,7 +284,7 @@ def _renewed(said: _ToldValues, read: Sequence[_ToldValues], telling: Sequence[i
 
 
 def _likeness(one: _Value, said: _ToldValues, older: _ToldValues) -> float:
-    """What speaks for a value's being renewed by a message: none of the same kind is there, 0."""
+    """The evidence that a message updates a value; 0 if it has none of the same kind."""
     if one.kind == "number" or one.value in {new.value for new in said.values}:
         return 0.0
     shared = min(2, len(said.about & older.about))
@@ -294,14 +295,14 @@ def _likeness(one: _Value, said: _ToldValues, older: _ToldValues) -> float:
 
 
 def _is_alike(new: str, old: str) -> bool:
-    """Whether two large figures are written alike and of about the same size: "7,500 euros", "8,500"."""
+    """Whether two large figures have the same notation and a similar size: "7,500 euros", "8,500"."""
     if len(new) != len(old) or len(new) < _LARGE:
         return False
     return all(a.isdigit() == b.isdigit() for a, b in zip(new, old, strict=True))
 
 
 def _repeated(older: tuple[int, int], sources: Sequence[Quotable], read: _ToldValues, memo: Memo) -> Iterator[tuple[int, int]]:
-    """What is renewed, and where the answer to it says it again."""
+    """The updated statement, and its repetition in the answer to it."""
     yield older
     at, start = older
     value = next(one for one in read.values if one.start == start)

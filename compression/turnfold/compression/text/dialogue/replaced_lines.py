@@ -20,12 +20,12 @@ from turnfold.compression.text.file_edits import FileEdit, file_edits, may_hold_
 from turnfold.compression.text.quotes import Quotable
 
 _NO_LINES: Final[frozenset[str]] = frozenset()
-_TELLING: Final = 8  # characters; shorter lines stand in any file
-_TELLING_ALONE: Final = 24  # the same where an edit does not say of which file it is
+_TELLING: Final = 8  # characters; shorter lines occur in any file
+_TELLING_ALONE: Final = 24  # the same if an edit does not name its file
 
 
 class _Change(NamedTuple):
-    """One edit of a line: the message, the number of the edit, the file."""
+    """An edit of a line: the message, the number of the edit, and the file."""
 
     source: int
     number: int
@@ -33,20 +33,20 @@ class _Change(NamedTuple):
 
 
 class ReplacedLines:
-    """The lines that the edits of a conversation replaced.
+    """The lines that were replaced by the edits of a conversation.
 
     Args:
-        sources: its messages, in order.
+        sources: the conversation's messages, in order.
     """
 
     def __init__(self, sources: Sequence[Quotable], memo: Memo) -> None:
         self._sources = sources
         self._memo = memo
         self._taken: dict[int, Mapping[str, Set[frozenset[str]]]] = {}
-        self._removed: dict[str, dict[str, _Change]] = {}  # by line and file the last edit that takes it away
-        self._brought: dict[tuple[str, str], int] = {}  # by line and file the number of the last one that brings it
+        self._removed: dict[str, dict[str, _Change]] = {}  # line -> file -> the last edit that removes it
+        self._brought: dict[tuple[str, str], int] = {}  # (line, file) -> the number of the last edit that adds it
         self._named = lru_cache(maxsize=None)(self._names)
-        held: dict[tuple[str, str], set[str]] = {}  # lines that a file, or its part, was seen to hold, by their names
+        held: dict[tuple[str, str], set[str]] = {}  # lines that a file or a part of it was seen to contain, by their names
         number = 0
         self._edits = of_each(memo, "edits of all", sources, lambda source: _edits_of(source, memo))
         for i, found in enumerate(self._edits):
@@ -60,16 +60,15 @@ class ReplacedLines:
                 for line in old:
                     changes = self._removed.setdefault(line, {})
                     changes.pop(edit.file, None)
-                    changes[edit.file] = change  # the last one stands last
+                    changes[edit.file] = change  # keeps the most recent one last
                 self._brought.update(dict.fromkeys([(line, edit.file) for line in edit.new], number))
 
     def __bool__(self) -> bool:
-        """Whether there are any."""
+        """Whether any lines were replaced."""
         return bool(self._removed)
 
     def is_shown_in(self, source: int, passage: str) -> bool:
-        """Whether a passage of a message shows a line that has been replaced since, or what an edit takes away without all that
-        it brings."""
+        """Whether a passage shows a line that was replaced later, or lines that an edit removes without all of those it adds."""
         shown = self._memo.get(("shown", passage), lambda: _shown(passage), lambda found: len(passage) + _weight(found))
         taken = self._taken_in(source) if self._edits[source] else {}
         if taken and any(new - shown for line in taken.keys() & shown for new in taken[line]):
@@ -77,7 +76,7 @@ class ReplacedLines:
         return any(self._is_outdated(line, source) for line in shown & self._removed.keys())
 
     def _taken_in(self, source: int) -> Mapping[str, Set[frozenset[str]]]:
-        """By line that an edit of a message takes away what comes in its place, once for all edits that bring the same."""
+        """For each line removed by an edit of a message, its replacements, without duplicates."""
         if source not in self._taken:
             found: defaultdict[str, set[frozenset[str]]] = defaultdict(set)
             for edit in self._edits[source]:
@@ -97,7 +96,7 @@ class ReplacedLines:
         return len(line) >= (_TELLING if file else _TELLING_ALONE) and (not file or self._named(file, source))
 
     def _names(self, file: str, source: int) -> bool:
-        """Whether a message names a file, or the call that it answers does."""
+        """Whether a message or the call that it answers names a file."""
         if file in self._sources[source].text:
             return True
         before = self._answers[source]
@@ -105,12 +104,12 @@ class ReplacedLines:
 
     @cached_property
     def _answers(self) -> list[int]:
-        """For each message the last one of the assistant up to it, -1 for none."""
+        """For each message, the last assistant message up to it; -1 if there is none."""
         return [*accumulate([i if one.role == "assistant" else -1 for i, one in enumerate(self._sources)], max)]
 
     @cached_property
     def _last_shown(self) -> dict[str, int]:
-        """By line the last result that shows it, and not as one that is gone."""
+        """For each line, the last result that shows it as present."""
         found: dict[str, int] = {}
         memo = self._memo
         removed = frozenset(self._removed)
@@ -122,7 +121,7 @@ class ReplacedLines:
 
 
 def holds_edits(sources: Sequence[Quotable], memo: Memo) -> bool:
-    """Whether a message holds an edit."""
+    """Whether any message contains an edit."""
     return any(of_each(memo, "hold edits", sources, lambda source: bool(_edits_of(source, memo))))
 
 
@@ -141,13 +140,13 @@ def _weight(lines: frozenset[str]) -> int:
 
 
 def _shown(passage: str) -> frozenset[str]:
-    """The lines of a passage, those of a patch without their signs."""
+    """The lines of a passage; those of a patch without their signs."""
     lines = frozenset(shown_lines(passage))
     return lines | {line[1:].strip() for line in lines if line.startswith(("-", "+"))}
 
 
 def _lines_of(source: Quotable, memo: Memo) -> frozenset[str]:
-    """The lines that a result shows, as long as those that count."""
+    """The lines that a result shows, if long enough to count."""
     if source.role != "tool":
         return _NO_LINES
     return memo.get(

@@ -14,20 +14,20 @@ from turnfold.compression.memo import remembering
 from turnfold.compression.text.lexicon import LazyPattern, lexicon, one_of
 from turnfold.compression.text.lower import PHRASE_START
 
-# Asking for a summary, by the stem of the word in each language.
+# A request for a summary, by the word's stem in each language.
 _COVER: Final = re.compile(
     r"\b(?:summar|recap|overview|tl;?dr|wrap[- ]up|zusammenfass|zusammengefasst|überblick|résum|r[ée]capitul|synthèse|"
     r"resum(?:en|ir|í|id|a|o|e (?:lo|la|el|los|las|todo|esto))\b|riassu|riepilog|samenvat|sammanfatt|özet|tóm tắt|tổng kết|"
     r"ringkas|rangkum|podsumow|streszcz|yhteenve|összefoglal|rezum|shrn|резюм|обобщ|подытож|подвед\w* итог|кратко излож|итоги|"
     r"περίληψη|συνόψι)|ملخص|لخص|تلخيص|सारांश|संक्षेप|总结|總結|概括|概述|摘要|まとめ|要約|要点|요약|정리해"
 )
-#: One of these is in what it finds in ASCII, which most messages are.
+#: An ASCII match of the pattern contains one of these; most messages are ASCII.
 _IN_COVER: Final = (
     *("summar", "recap", "overview", "tl;dr", "tldr", "wrap-up", "wrap up", "zusammenfass", "zusammengefasst", "resum", "riassu"),
     *("riepilog", "samenvat", "sammanfatt", "ringkas", "rangkum", "podsumow", "streszcz", "yhteenve", "rezum", "shrn"),
 )
 
-# In front of such a word: what agents' frameworks and people do not want ("the complete content, not a summary").
+# Before such a word: what agents' frameworks and people do not want ("the complete content, not a summary").
 _DENIED: Final = re.compile(
     r"(?:(?<!why )\bnot|n['’]t|\b(?:no|never|without|(?:instead|rather) (?:of|than)|nicht|keine?n?|ohne|pas(?: de| un| une)?|"
     r"sans|sin|non|senza|não|sem|niet|geen|inte|ingen|не|без))"
@@ -35,7 +35,7 @@ _DENIED: Final = re.compile(
     r"|別[^，。\n]{0,2}$"
 )
 
-# What is to be summarised is the conversation itself, or what somebody needs who takes it over.
+# The object of the summary is the conversation itself, or what its next reader needs.
 _ALL: Final = re.compile(
     rf"{PHRASE_START}(?:"
     r"\b(?:conversation|chat|session|discussion|dialog(?:ue)?|thread|work)(?: history)? "
@@ -53,13 +53,13 @@ _ALL: Final = re.compile(
     r")"
 )
 
-# A line that a program rules: "=== short test summary info ===".
+# A line that a program draws: "=== short test summary info ===".
 _HEADING: Final = re.compile(r"^[ \t]*(?:={3,}|-{3,})[^\n]*", re.MULTILINE)
 
 _LONGEST_ASKED: Final = 300  # characters of a person's request for a summary
-_MOST_DENIED: Final = 60  # characters in front of a word in which it is denied
+_MOST_DENIED: Final = 60  # characters before a word within which it is denied
 
-# The same without a word for "summary", as agents put it.
+# The same without a word for "summary", in the words of agents.
 _COMPACTION: Final = re.compile(
     r"\bcontext (?:checkpoint )?compaction\b|"
     r"\b(?:prompt|brief(?:ing)?|notes?) for continuing (?:our|this|the) (?:conversation|session|work)\b|"
@@ -68,7 +68,7 @@ _COMPACTION: Final = re.compile(
     r"\bcontinuation summary\b|\b(?:conversation|chat|message) history (?:will be|is|gets|has been) replaced\b|"
     r"\bgenerate the <?state[_ ]snapshot\b"
 )
-#: One of these is in each; most messages have none, which is told without the pattern.
+#: Each match contains one of these; most messages have none, which saves trying the pattern.
 _IN_COMPACTIONS: Final = (
     "compaction",
     " for continuing ",
@@ -78,7 +78,7 @@ _IN_COMPACTIONS: Final = (
     "generate the ",
 )
 
-# The whole of it, asked for in a question of its own.
+# The whole conversation, requested in a separate question.
 _WHOLE: Final = re.compile(
     rf"{PHRASE_START}(?:"
     r"\bwhat (?:all )?(?:have|did) (?:we|i) (?:already |all )?(?:talk|discuss|cover|go over|gone over|speak|spoken|decide|agree|"
@@ -102,7 +102,7 @@ _WHOLE: Final = re.compile(
     r")"
 )
 
-# The beginning of it, or what was asked there.
+# The beginning of the conversation, or what was asked there.
 _FIRST: Final = r"(?:first|1st|original|initial|opening|earliest|second|2nd|third|3rd|fourth|4th|fifth|5th)"
 _BEGINNING: Final = re.compile(
     rf"{PHRASE_START}(?:"
@@ -131,7 +131,7 @@ _ORDINALS: Final = {
     **dict.fromkeys(("fifth", "5th", "fünfte"), 5),
 }
 
-# What only says that something is asked of the other side, or was said by it: "show me", "you suggested", "do you remember".
+# Phrases that only say that something is asked, or that the other side said it: "show me", "you suggested", "do you remember".
 _ASKING: Final = re.compile(
     rf"{PHRASE_START}(?:"
     r"\b(?:(?:show|give|tell|send|remind) (?:me|us)|you (?:just |had |have )?(?:showed|gave|told|suggested|recommended|mentioned|"
@@ -163,18 +163,18 @@ _ASKING: Final = re.compile(
     r")"
 )
 
-# Words that ask for more without saying of what, and words that point at something said before.
+# Words that ask for more without naming it, and words that refer to something said before.
 _TABLES: Final = lexicon("requests")
 EMPTY: Final = _TABLES["empty"]
 POINTERS: Final = _TABLES["pointers"]
-#: Those that may as well be the article of the word behind them.
+#: Pointers that may also be the article of the next word.
 ARTICLES: Final = _TABLES["pointers or articles"]
-#: What is said of talk, and seldom in it: "discussed", "mentioned".
+#: Words about talk that rarely occur in it: "discussed", "mentioned".
 REPORTING: Final = _TABLES["reporting"]
-#: Words for the one who asks and what is theirs, and for the one who is asked.
+#: Words for the person asking and their things, and for the person asked.
 ASKER: Final = _TABLES["asker"]
 ADDRESSED: Final = _TABLES["addressed"]
-# In scripts without spaces: phrases that are taken out before anything else is read.
+# Phrases in scripts without spaces that are removed before anything else is read.
 _EMPTY_RUN_ON: Final = re.compile(
     "继续|請繼續|繼續|接着|然后呢|為什麼|为什么|为何|第[一二三四五六两兩几0-9]+[个個项項种種点點条條]?|详细|說明|说明|解释|解釋|一下|更多|例子|举例|呢|吗|嗎|"
     "请|請|那个|这个|那個|這個|他们|她们|它们|上面|前面|刚才|是的|好的|"
@@ -203,18 +203,20 @@ def _asks_to_compact(folded: str) -> bool:
 
 
 def asks_for_compaction(folded: str) -> bool:
-    """Whether a case-folded message is an agent's for a summary that takes the place of the conversation, as "/compact" sends it:
-    it says in detail what is to be kept, where a person asks in a sentence."""
+    """Whether a case-folded message is an agent's request for a summary that replaces the conversation, as sent by "/compact".
+
+    It says in detail what to keep, where a person asks in a sentence.
+    """
     return _asks_to_compact(folded) or (len(folded) > _LONGEST_ASKED and asks_for_all(folded))
 
 
 def asks_for_whole(folded: str) -> bool:
-    """Whether a case-folded message is a question about all that was said ("what do you know about me?")."""
+    """Whether a case-folded message asks about everything that was said ("what do you know about me?")."""
     return _WHOLE.search(folded) is not None
 
 
 def without_whole(folded: str) -> str:
-    """The message without such a question: what is left names a topic, if there is one."""
+    """The message without such a question: the rest names its topic, if any."""
     return _WHOLE.sub(" ", folded)
 
 
@@ -228,12 +230,12 @@ def asks_for_beginning(folded: str) -> int:
 
 
 def without_beginning(folded: str) -> str:
-    """The message without its words for its beginning: what is left names a topic, if there is one."""
+    """The message without its words for the beginning: the rest names its topic, if any."""
     return _BEGINNING.sub(" ", folded)
 
 
 def without_cover_words(folded: str) -> str:
-    """The message without its words for "summary": what is left names the topic, if there is one."""
+    """The message without its words for "summary": the rest names its topic, if any."""
     return re.sub(rf"(?:{_COVER.pattern})\w*", " ", folded)
 
 
@@ -242,15 +244,15 @@ _OVER_TIME: Final = LazyPattern(rf"(?<!\w)(?:{one_of('requests', 'over time')})(
 
 @remembering
 def asks_over_time(folded: str) -> bool:
-    """Whether a question is about more than what holds now: what was before, in which order, how often, how long between."""
+    """Whether a question is about more than the current state: earlier states, their order, frequency, or time in between."""
     return _OVER_TIME().search(folded) is not None
 
 
 def without_asking(folded: str) -> str:
-    """The message without what only says that something is asked for, or that the other side said it."""
+    """The message without phrases that only say that something is requested, or that the other side said it."""
     return _ASKING.sub(" ", folded)
 
 
 def without_empty_phrases(folded: str) -> str:
-    """The message without Chinese and Japanese phrases that say nothing about the subject."""
+    """The message without Chinese and Japanese phrases that say nothing about its subject."""
     return folded if folded.isascii() else _EMPTY_RUN_ON.sub(" ", folded)

@@ -27,8 +27,8 @@ _RUN_ON: Final = {
     name: re.compile("|".join(sorted(map(re.escape, _TABLE[f"run-on {name}"]), key=lambda phrase: (-len(phrase), phrase))))
     for name in ("own", "lasting", "limit", "task", "passing")
 }
-# Each looks no farther than some hundred characters for its end: from every place it would take quadratic time.
-# A code mixes letters and digits, or joins them with signs; an address has its sign. These can't be guessed again.
+# Each looks at most about a hundred characters ahead for its end; otherwise it would take quadratic time. A code mixes letters
+# and digits, or joins them with signs; an address contains "@". Neither can be guessed later.
 _CODE: Final = re.compile(
     r"(?<![\w@])(?=[\w./:@#-]{0,128}[^\W\d_])(?=[\w./:@#-]{0,128}\d)[\w#][\w./:@#-]*\w"
     r"|[\w.+-]{1,64}@[\w-]++\.\w+|https?://\S+|`[^`\n]+`"
@@ -51,9 +51,9 @@ _DAYS: Final = frozenset({"i", "i'm", "i've", "i'll", "i'd"})
 
 
 def statement_weight(sentence: str, known: Sequence[str] | None = None) -> float:
-    """How much a sentence of a user speaks for being a statement that outlives the talk around it, 0 to 1.
+    """How likely a user's sentence is a statement of lasting interest, 0 to 1.
 
-    `known` are its words (``words(lower_text(sentence))``) where the caller has them already.
+    `known` are its words (``words(lower_text(sentence))``), if the caller has them already.
     """
     said = _TELLING.intersection(words(lower_text(sentence)) if known is None else known)
     dense = not sentence.isascii()
@@ -79,17 +79,17 @@ def statement_weight(sentence: str, known: Sequence[str] | None = None) -> float
 
 
 def changes(said: Sequence[str]) -> bool:
-    """Whether words say that something is no longer what it was: "now", "instead", "extended"."""
+    """Whether words say that something has changed: "now", "instead", "extended"."""
     return not _CHANGED.isdisjoint(said)
 
 
 def speaks_of_own(said: Sequence[str]) -> bool:
-    """Whether words are about the one who speaks: "I'm", "my"."""
+    """Whether words are about the speaker: "I'm", "my"."""
     return not _KINDS["own"].isdisjoint(said)
 
 
 def fact_weight(sentence: str) -> float:
-    """How much a sentence holds that nobody could guess again: codes, figures, names; 0 to 0.5."""
+    """How much of a sentence nobody could guess later (codes, figures, names), 0 to 0.5."""
     ascii_only = sentence.isascii()
     codes = figures = 0
     if not ascii_only or _MAY_BE_CODED.search(sentence):

@@ -11,11 +11,11 @@ from typing import Final
 from turnfold.compression.text.quotes import Quotable
 
 _LONGEST: Final = 240  # characters of an answer
-_LONGEST_TOLD: Final = 400  # and of what it answers
+_LONGEST_TOLD: Final = 400  # characters of the message that it answers
 
 
 def short_exchanges(sources: Sequence[Quotable]) -> Iterator[int]:
-    """The users' messages that are short and got a short answer, which is the message behind each."""
+    """The users' short messages with a short answer, which is the next message."""
     for at in range(1, len(sources)):
         user, answer = sources[at - 1], sources[at]
         if (user.role, answer.role) != ("user", "assistant") or not answer.text.strip():
@@ -25,5 +25,5 @@ def short_exchanges(sources: Sequence[Quotable]) -> Iterator[int]:
 
 
 def is_short(answer: Quotable) -> bool:
-    """Whether an answer is as short as one to something that was to be kept."""
+    """Whether an answer is as short as the answer to something that was only to be recorded."""
     return len(answer.text) <= _LONGEST

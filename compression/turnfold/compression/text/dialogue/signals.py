@@ -45,7 +45,7 @@ _WORDS: Final = {
     ),
     "fact": "named called favorite favourite birthday married born moved lives i'm i've",
 }
-# Two words in a row.
+# Pairs of consecutive words.
 _PAIRS: Final = {
     "decision": (
         "let's go|let's use|let's do|let's keep|let's take|let's stick|will use|go with|going with|the plan|final choice"
@@ -63,7 +63,7 @@ _PAIRS: Final = {
         "|my dad|my friend"
     ),
 }
-# Of scripts that put no blanks between words.
+# For scripts without spaces.
 _DENSE: Final = {
     "decision": "决定 确定 同意 就用 拒绝 取消 推迟 决議 決め 決定 合意 賛成 反対 延期 결정 동의 취소 연기",
     "commitment": "我会 我们会 将会 予定 할게",
@@ -82,9 +82,9 @@ _SECOND_WORDS: Final = {first: frozenset(b for a, b in _BY_PAIR if a == first) f
 _FIRST_WORDS: Final = frozenset(_SECOND_WORDS)
 _TELLING: Final = _LISTED | _FIRST_WORDS  # most sentences have none of these
 _BY_PIECE: Final = tuple((piece, name) for name, listed in _DENSE.items() for piece in listed.split())
-#: Characters at the end of a sentence that say whether it asks.
+#: Characters at the end of a sentence that show whether it asks.
 LAST: Final = 12
-#: The weight of a sentence that asks and has no other signal.
+#: The weight of a question without any other signal.
 QUESTION: Final = _WEIGHTS["question"]
 _RULE: Final = 0.35
 _TIES: Final = lexicon("ties")
@@ -103,8 +103,8 @@ def _cue_bits() -> dict[str, tuple[int, int]]:
     return {word: (first, second) for word, (first, second) in bits.items()}
 
 
-#: For each word of the lists two sets of bits. Where no bit is both in the first sets of a sentence's words and in their second
-#: ones, ASCII has no signal but a question or an open item.
+#: For each word of the lists, two sets of bits. If no bit is in both the first sets and the second sets of a sentence's words, an
+#: ASCII sentence has no signal except a question or an open item.
 CUES: Final = _cue_bits()
 
 
@@ -116,7 +116,7 @@ def asks(sentence: str) -> bool:
 def signals(sentence: str, known: Sequence[str] | None = None) -> tuple[str, ...]:
     """The signals in a sentence, in a fixed order: decision, commitment, finding, fact, question.
 
-    `known` are its words (``words(lower_text(sentence))``) where the caller has them already.
+    `known` are its words (``words(lower_text(sentence))``), if the caller has them already.
     """
     said = words(lower_text(sentence)) if known is None else known
     found: set[str] = set()
@@ -141,8 +141,10 @@ def signal_weight(sentence: str, known: Sequence[str] | None = None) -> float:
 
 
 def rule_weight(sentence: str) -> float:
-    """`_RULE` for a sentence that requires, forbids, limits or denies something, as rules and findings do and small talk rarely
-    does; else 0."""
+    """`_RULE` for a sentence that requires, forbids, limits or denies something; else 0.
+
+    Rules and findings do so, and small talk rarely does.
+    """
     said = words(lower_text(sentence))
     if not _BINDING.isdisjoint(said):
         return _RULE
@@ -150,7 +152,7 @@ def rule_weight(sentence: str) -> float:
 
 
 def signal_weights(text: str, spans: Sequence[Span], heard: HeardWords) -> dict[int, float]:
-    """By the index of a span, where it has any, the weight of its signals; `heard` are the words of the spans."""
+    """The weight of the signals of each span that has any, by index; `heard` are the words of the spans."""
     if not text.isascii():
         asked: Iterable[int] = range(len(spans))
     else:
@@ -161,7 +163,7 @@ def signal_weights(text: str, spans: Sequence[Span], heard: HeardWords) -> dict[
 
 
 def _holding_sign(sign: str, text: str, spans: Sequence[Span]) -> Iterator[int]:
-    """Indices of the spans that hold a sign, some of them more than once."""
+    """Indices of the spans with a sign, possibly repeated."""
     at = text.find(sign)
     starts = [span.start for span in spans] if at >= 0 else []
     while at >= 0:
@@ -171,6 +173,6 @@ def _holding_sign(sign: str, text: str, spans: Sequence[Span]) -> Iterator[int]:
 
 
 def _cues(distinct: Set[str]) -> Set[str]:
-    """The words of a text that tell of a signal, alone or before another of its words."""
+    """The words of a text that indicate a signal, alone or before another of its words."""
     cues = _TELLING & distinct
     return {word for word in cues if word in _LISTED or not _SECOND_WORDS[word].isdisjoint(distinct)} if cues else cues

@@ -23,9 +23,9 @@ from turnfold.compression.text.lower import MARKS, joined_words, lower_text
 from turnfold.compression.text.quotes import Quotable
 from turnfold.compression.text.words import is_function_word
 
-_STEM: Final = 6  # letters by which two forms of a word are the same
-_MOST: Final = 200  # messages of the kind, from the newest back
-_SHORT_UNIT: Final = 2  # letters of a unit that needs what it measures: "640 g spaghetti"
+_STEM: Final = 6  # letters by which two forms of a word are considered equal
+_MOST: Final = 200  # messages of the kind, counted from the newest
+_SHORT_UNIT: Final = 2  # letters of a unit that is ambiguous without the measured thing: "640 g spaghetti"
 _MEASURES: Final = lexicon("renewals")["measures"]
 _LETTERS: Final = rf"(?:[^\W\d_][{MARKS}]*)+"
 _COUNTED: Final = re.compile(
@@ -37,7 +37,7 @@ _DIGIT: Final = re.compile(r"\d")
 
 
 class _Standing(NamedTuple):
-    """A figure for something, and where it stands."""
+    """A figure for something, and its position."""
 
     of: str
     value: str
@@ -45,7 +45,7 @@ class _Standing(NamedTuple):
 
 
 class _Standings(NamedTuple):
-    """What a message tells, and the words that say what it is about."""
+    """A message's figures, and the words for its subject."""
 
     told: tuple[_Standing, ...]
     about: frozenset[str]
@@ -53,14 +53,16 @@ class _Standings(NamedTuple):
 
 _NONE: Final = _Standings((), frozenset())
 
-_Subject = tuple[str, str, str]  # what a figure stands for, the role and the name of who tells it
+_Subject = tuple[str, str, str]  # what a figure measures, and the role and name of the speaker
 _Told = tuple[int, _Standing, frozenset[str]]
 _Newest = dict[_Subject, list[_Told]]
 
 
 def standings(sources: Sequence[Quotable], memo: Memo) -> list[Renewal]:
-    """Which messages tell a figure anew that earlier ones told otherwise, in order. Where most messages name who speaks, as in a
-    meeting, nobody keeps count."""
+    """Messages that state a figure anew which earlier ones stated differently, in order.
+
+    Empty if most messages name their speaker, as in a meeting, where nobody keeps count.
+    """
     if is_labelled(sources, memo):
         return []
     newest: _Newest = {}
@@ -83,11 +85,11 @@ def standings(sources: Sequence[Quotable], memo: Memo) -> list[Renewal]:
 
 
 class EarlierStandings(NamedTuple):
-    """What earlier messages tell, as messages behind them look it up.
+    """The figures of earlier messages, prepared for lookups by later ones.
 
     Attributes:
-        size: how many messages there are.
-        labels: which of them name who speaks.
+        size: number of messages.
+        labels: counts of messages that name their speaker.
         told: of each subject, role and name the message, which one it is of those that tell something, counted from the newest
             back, the figure, and what the message is about.
     """
@@ -98,7 +100,7 @@ class EarlierStandings(NamedTuple):
 
 
 def earlier_standings(sources: Sequence[Quotable], memo: Memo) -> EarlierStandings:
-    """What messages tell, for those behind them."""
+    """The figures of messages, for lookups by later ones."""
     told: dict[_Subject, list[tuple[int, int, _Standing, frozenset[str]]]] = {}
     rank = 0
     for at in range(len(sources) - 1, -1, -1):
@@ -112,8 +114,11 @@ def earlier_standings(sources: Sequence[Quotable], memo: Memo) -> EarlierStandin
 
 
 def standings_behind(earlier: EarlierStandings, behind: Sequence[Quotable], memo: Memo) -> list[Renewal]:
-    """Which messages behind others tell a figure anew that one of these told otherwise, numbered on from these: those of
-    `standings` over all of them."""
+    """Later messages that state a figure anew which an earlier one stated differently; their numbers continue after the earlier
+    ones.
+
+    The result equals that of `standings` over all of them.
+    """
     read = of_each(memo, "figures told", behind, lambda one: _read(one, memo))
     if not any(one.told for one in read) or earlier.labels.joined(labels_of(behind, memo)).are_most:
         return []
@@ -137,7 +142,7 @@ def standings_behind(earlier: EarlierStandings, behind: Sequence[Quotable], memo
 
 
 def _newer(told: Sequence[_Told], of: str, role: str, about: frozenset[str]) -> _Told | None:
-    """The newest message that tells the figure of another one, whatever its value."""
+    """The newest message with the same figure, whatever its value."""
     if role == "assistant" and of not in _MEASURES:
         return told[0] if told else None
     for new in told:

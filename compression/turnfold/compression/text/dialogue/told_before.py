@@ -17,7 +17,7 @@ from turnfold.compression.text import words
 from turnfold.compression.text.lower import PHRASE_START
 from turnfold.compression.text.sentences import rough_sentences
 
-_LONGEST: Final = 4000  # characters of a message in which somebody says so; a longer one has pasted something
+_LONGEST: Final = 4000  # characters of a message in which somebody says so; a longer one contains pasted text
 _BEFORE: Final = (
     r"(?:earlier|before|above|previously|already|further up|up there|initially|originally|a (?:while|moment) ago|last time|"
     r"yesterday|in the beginning|(?:at|from) the (?:very )?(?:start|beginning|outset|top))"
@@ -64,12 +64,12 @@ def _forms() -> re.Pattern[str]:
 
 
 def points_back(folded: str) -> bool:
-    """Whether a case-folded text points at what its writer told earlier."""
+    """Whether a case-folded text refers to something its writer said earlier."""
     return len(folded) <= _LONGEST and _forms().search(folded) is not None
 
 
 def told_before(text: str) -> list[str]:
-    """The sentences of a message that ask for what the user told earlier, without the words that say so."""
+    """The sentences of a message that ask for something the user said earlier, without the words that say so."""
     if not points_back(words.fold(text)):
         return []
     said = (words.fold(text[start:end].strip()) for start, end in rough_sentences(text))

@@ -21,7 +21,7 @@ STAMPED: Final = re.compile(
     r"|<[ @+%&~]?[^\s<>]{1,32}>[ \t])(?=\S)"
     rf"|\[[^\W\d][^\]\n]{{0,40}}\][ \t]\[[^\W\d]{{0,4}}[ \t]?{_TIME}\][ \t](?=\S)"
 )
-#: A time in front of a line, with or without a speaker.
+#: A time at the start of a line, with or without a speaker.
 TIMED: Final = re.compile(rf"[\u200e ]*\[?(?:{_DATE},? )?{_TIME}\b")
 _CUE: Final = re.compile(r"\n(?:\d{1,2}:)?\d\d:\d\d[.,]\d{3} --> (?:\d{1,2}:)?\d\d:\d\d[.,]\d{3}")
 _FEWEST: Final = 2
@@ -29,13 +29,13 @@ _MOSTLY: Final = 0.5  # of the lines
 
 
 def cues(text: str) -> list[int]:
-    """Where the times of captions stand, at the beginnings of lines; none where there are fewer than two."""
+    """The positions of caption times at the starts of lines; empty if there are fewer than two."""
     found = [m.start() + 1 for m in _CUE.finditer("\n" + text)] if " --> " in text else []
     return [at - 1 for at in found] if len(found) >= _FEWEST else []
 
 
 def is_transcript(text: str) -> bool:
-    """Whether a text is captions, or lines that mostly begin with who said them and when."""
+    """Whether a text is captions, or lines that mostly begin with their speaker and time."""
     if cues(text):
         return True
     if ":" not in text[:400]:

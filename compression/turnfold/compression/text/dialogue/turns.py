@@ -25,11 +25,11 @@ _LINE: Final = re.compile(r"^.*\S", re.MULTILINE)
 _TIME: Final = re.compile(r"\d[:.]\d\d")
 _MOSTLY: Final = 0.5  # of the lines
 _FEWEST: Final = 3  # two turns in one message are its parts
-_OFTEN: Final = 2  # times that a name comes on average: keys of settings come once
+_OFTEN: Final = 2  # two turns in one message are parts of it
 
 
 def turn_starts(text: str) -> list[int]:
-    """Where turns begin, in order; none unless most lines begin one."""
+    """The starts of turns, in order; empty unless most lines begin one."""
     if text.count(":") + text.count("：") < _FEWEST:
         return []
     named = {m.start(): m.group(1) for m in _NAMED.finditer(text)}
@@ -44,41 +44,44 @@ def turn_starts(text: str) -> list[int]:
 
 
 class Labels(NamedTuple):
-    """How many messages of users there are, and how many begin with the name of who speaks."""
+    """The number of users' messages, and of those that begin with the speaker's name."""
 
     messages: int
     labelled: int
 
     @property
     def are_most(self) -> bool:
-        """Whether most of them do, as in a talk of many."""
+        """Whether most of them do, as in a conversation of several people."""
         return 2 * self.labelled > self.messages
 
     def joined(self, other: Labels) -> Labels:
-        """Those of both."""
+        """The sums of both."""
         return Labels(self.messages + other.messages, self.labelled + other.labelled)
 
 
 def labels_of(sources: Sequence[Quotable], memo: Memo) -> Labels:
-    """How many messages of users begin with the name of who speaks."""
+    """How many users' messages there are, and how many begin with the speaker's name."""
     labels = of_each(memo, "labelled", sources, _has_label)
     return Labels(len(labels) - labels.count(None), labels.count(True))
 
 
 def is_labelled(sources: Sequence[Quotable], memo: Memo) -> bool:
-    """Whether most messages of users begin with the name of who speaks, as in a talk of many."""
+    """Whether most users' messages begin with the speaker's name, as in a conversation of several people."""
     return labels_of(sources, memo).are_most
 
 
 def several_speak(sources: Sequence[Quotable], memo: Memo) -> bool:
-    """Whether several people talk: users with names beside their texts, or both sides where most messages of either begin with
-    one of a few names. "Coffee: 4.20" is no name, nor is "Letter 7:", which comes once."""
+    """Whether several people talk.
+
+    That is, users have names beside their texts, or most messages of both sides begin with one of a few names. "Coffee: 4.20" is
+    no name, nor is "Letter 7:", which occurs once.
+    """
     spoken = continued_by_key(memo, "speakers", sources, partial(_read_on, sources, memo), lambda _: 400)
     return len(spoken.users) > 1 or (spoken.user.are_names and spoken.assistant.are_names)
 
 
 class _Side(NamedTuple):
-    """Messages of a role, those that begin with a label, and the labels."""
+    """The messages of a role, those that begin with a label, and the labels."""
 
     messages: int = 0
     labelled: int = 0
@@ -94,7 +97,7 @@ class _Side(NamedTuple):
 
 
 class _Spoken(NamedTuple):
-    """What so many messages tell of who speaks: names beside the texts of users, labels in front of either side's."""
+    """The evidence on speakers in the first messages: names beside users' texts, and labels of either side."""
 
     size: int = 0
     users: frozenset[str] = frozenset()
@@ -123,5 +126,5 @@ def _label(source: Quotable) -> str:
 
 
 def _has_label(source: Quotable) -> bool | None:
-    """Whether a message of a user begins with the name of who speaks; None for any other."""
+    """Whether a user's message begins with the speaker's name; None for other roles."""
     return SPEAKER_LABEL.match(source.text) is not None if source.role == "user" else None

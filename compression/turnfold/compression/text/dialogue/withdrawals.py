@@ -22,12 +22,12 @@ from turnfold.compression.text.lower import joined_words, lower_text
 from turnfold.compression.text.quotes import Quotable
 from turnfold.compression.text.words import is_function_word
 
-_LONGEST: Final = 240  # characters of a message that takes something back
-_LONGEST_TOLD: Final = 600  # and of one that named it
+_LONGEST: Final = 240  # characters of a message that retracts something
+_LONGEST_TOLD: Final = 600  # characters of a message that named it
 _RARE: Final = 4  # messages that may name it at most
-_STEM: Final = 6  # letters by which two forms of a word are the same
+_STEM: Final = 6  # letters by which two forms of a word are considered equal
 _SHORTEST: Final = 3
-_ENDING: Final = 2  # letters that a form may have more
+_ENDING: Final = 2  # additional letters of a form
 _TABLE: Final = lexicon("renewals")
 _CONTRAST: Final = _TABLE["contrast"]
 _SIGNS: Final = r".,;:!?\n…，。；：！？،؛।"
@@ -35,7 +35,7 @@ _CLAUSE: Final = re.compile(rf"[^{_SIGNS}]+")
 _one_of: Final = partial(one_of, "renewals")
 _WITHDRAWS: Final = re.compile(rf"(?<!\w)(?:{_one_of('withdrawn')})(?!\w)|{_one_of('run-on withdrawn')}")
 _RUN_ON: Final = re.compile(_one_of("run-on withdrawn"))
-# "Don't forget the towels" takes nothing back.
+# "Don't forget the towels" retracts nothing.
 _KEEPS: Final = re.compile(rf"(?<!\w)(?:don't|do not|never|{_one_of('not')}) (?:{_one_of('withdrawn')})(?!\w)")
 # "Not the green one" where a clause begins, or "not the green one, but": "I'm not sure" and "no wonder" deny nothing.
 _BUT: Final = (
@@ -46,7 +46,7 @@ _DENIES: Final = re.compile(
     rf"(?:^|[{_SIGNS}—]\s*)(?:(?:{_one_of('contrast')}) )?(?!no )(?:{_one_of('not')}) {_BUT}(?P<first>[^{_SIGNS}]+)"
     rf"|(?<!\w)(?:{_one_of('not')}) {_BUT}(?P<parted>[^{_SIGNS}]{{1,40}}), ?(?:{_one_of('contrast')})(?!\w)"
 )
-#: One of these words is in every message that takes something back, but for scripts without blanks: of a phrase the longest.
+#: In scripts with spaces, every message that retracts something contains one of these: the longest word of each phrase.
 _CUES: Final = frozenset(max(phrase.split("_"), key=len).split("'")[0] for phrase in _TABLE["withdrawn"])
 _NOT: Final = frozenset(phrase.split("_")[0] for phrase in _TABLE["not"])
 _RUN: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]{2,}")
@@ -61,13 +61,13 @@ class SaidTexts(NamedTuple):
     starts: Sequence[int]
 
     def first(self, number: int) -> SaidTexts:
-        """The same of so many messages, or of those that it has."""
+        """The same for the first `number` messages, or all if there are fewer."""
         if number >= len(self.starts) - 1:
             return self
         return SaidTexts(self.text[: self.starts[number]], self.starts[: number + 1])
 
     def up_to(self, number: int, sources: Sequence[Quotable]) -> SaidTexts:
-        """The same of at least so many messages; `sources` are all."""
+        """The same for at least `number` messages; `sources` are all messages."""
         known = len(self.starts) - 1
         if known >= number:
             return self
@@ -76,7 +76,7 @@ class SaidTexts(NamedTuple):
         return SaidTexts(self.text + "".join(lines), [*self.starts[:-1], *starts])
 
     def weight(self) -> int:
-        """About how many bytes it takes."""
+        """Approximate size in bytes."""
         return len(self.text) + 36 * len(self.starts)
 
 
@@ -88,7 +88,7 @@ def _is_said(source: Quotable) -> bool:
 
 
 def withdrawn(low: str, said: Sequence[str]) -> tuple[str, ...]:
-    """The words for what a lowered message takes back, `said` being its words."""
+    """The words for things that a lower-case message retracts; `said` are its words."""
     if len(low) > _LONGEST:
         return ()
     found: dict[str, None] = {}
@@ -103,7 +103,7 @@ def withdrawn(low: str, said: Sequence[str]) -> tuple[str, ...]:
 
 
 def _things(clause: str) -> Iterator[str]:
-    """The words of a clause that may name a thing, as far as all forms of them begin."""
+    """The words of a clause that may name a thing, cut to the part that all their forms share."""
     for run in _RUN.findall(clause):
         yield from (run[i : i + 2] for i in range(len(run) - 1))
     yield from (run[:2] for run in _HANGUL.findall(clause))
@@ -113,13 +113,13 @@ def _things(clause: str) -> Iterator[str]:
 
 
 def naming(named: Sequence[str], newer: int, said: SaidTexts) -> list[tuple[int, int]]:
-    """The messages before one that have the rarest of the words, and where in them it stands."""
+    """The earlier messages with the rarest of the words, and its position in each."""
     places = [place for word in named if 0 < len(place := _places(word, *said, newer)) <= _RARE]
     return sorted(min(places, key=len, default={}).items())
 
 
 def _places(word: str, told: str, starts: Sequence[int], newer: int) -> dict[int, int]:
-    """The first place of a word in each of the messages before one that have it; of more than a few nothing more is asked."""
+    """The first position of a word in each earlier message that has it. If these are more than a few, the search stops."""
     found: dict[int, int] = {}
     message, at, end = 0, told.find(word, 0, starts[newer]), starts[newer]
     while at >= 0 and len(found) <= _RARE:
@@ -134,7 +134,7 @@ def _places(word: str, told: str, starts: Sequence[int], newer: int) -> dict[int
 
 
 def _is_word(word: str, told: str, at: int) -> bool:
-    """Whether a form of a word begins at a place; in scripts without blanks it may begin anywhere."""
+    """Whether a form of a word begins at a position; in scripts without spaces, any position will do."""
     if word[0] >= "\u3040":
         return True
     if at and (told[at - 1].isalnum() or told[at - 1] == "_"):

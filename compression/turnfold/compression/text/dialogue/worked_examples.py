@@ -26,7 +26,7 @@ _KEY: Final = re.compile(r"\"(\w{1,40})\"\s*:")
 _LONG_VALUE: Final = re.compile(r":\s*\"(?:[^\"\\]|\\.){61}")
 BRIEF: Final = "brief"
 SHORT: Final = "short"
-#: The form of an answer in a sentence or a paragraph; a talk's have it too.
+#: The form of an answer of a sentence or a paragraph, which conversations have too.
 FREE: Final = "free"
 _MOST_FREE: Final = 1200  # characters
 _TASKS: Final = frozenset(label.replace("_", " ") for label in lexicon("examples")["tasks"])
@@ -39,16 +39,19 @@ _ROLES: Final = lexicon("speech")["protocol"]
 
 
 def input_forms(text: str) -> tuple[str, ...]:
-    """How a user's message begins, where that may be a template, and how its next paragraphs do: an instruction may stand in
-    front of the first input."""
+    """The forms of the beginning of a user's message, if it may be a template, and of its next paragraphs: an instruction may
+    precede the first input.
+    """
     paragraphs = _PARAGRAPH.split(text, _LOOKED_AT)[:_LOOKED_AT]
     labels = [found[0].strip().casefold() for part in paragraphs if (found := _LABEL.match(part)) is not None]
     return tuple([label for label in labels if not _is_role(label)])
 
 
 def answer_forms(text: str) -> tuple[str, ...]:
-    """The form of an assistant's message that a program reads: the kind of its data, or that it is short; none for any other.
-    Data whose values are all brief, as no talk's are, have the form `BRIEF` besides."""
+    """The forms of an assistant's message that a program reads: the kind of its data, or that it is short; empty for any other.
+
+    Data with only brief values, which conversation does not have, also has the form `BRIEF`.
+    """
     if (key := _FIRST_KEY.match(text)) is not None:
         if any(map(_is_role, _KEY.findall(text))):
             return ()
@@ -64,12 +67,12 @@ def answer_forms(text: str) -> tuple[str, ...]:
 
 
 def _may_be_name(label: str, said: str) -> bool:
-    """Whether a label may be the name of who says a text, "Tim: ...": it names no answer, and more than a class stands behind."""
+    """Whether a label may be a speaker's name ("Tim: ..."): it does not name an answer, and more than a class follows."""
     return len(said.strip()) > _MOST_SHORT and label.strip().casefold()[:-1].strip() not in _ANSWERS
 
 
 def allows_free(form: str) -> bool:
-    """Whether inputs of a form ask for a text, such as a translation, so that answers need have no form of their own."""
+    """Whether inputs of a form ask for text, such as a translation, so that answers need have no form of their own."""
     return form.endswith((":", "：")) and form[:-1].strip() in _TASKS
 
 
