@@ -16,10 +16,10 @@ from turnfold.compression.text.dialogue.orders import begins_with_command, stand
 from turnfold.compression.text.passages import estimate
 from turnfold.compression.text.spans import Span
 
-_PASTED: Final = 350  # estimated tokens of a sentence that is usually an order anywhere; statements of another kind are longer
-_TYPED: Final = 95  # a text with orders in a tenth of its statements is a set of rules
-_SHORT: Final = 25  # of a sentence that is an order as a rule, wherever it stands: what tells something else is longer
-_ORDERING: Final = 10  # a text that orders in a tenth of its statements is a set of rules
+_PASTED: Final = 350  # estimated tokens of a message that may be mostly pasted
+_TYPED: Final = 95  # estimated tokens of a line that somebody types: 400 characters of ASCII, as in ``text.dialogue.own_words``
+_SHORT: Final = 25  # estimated tokens of a sentence that is usually an order anywhere; statements of another kind are longer
+_ORDERING: Final = 10  # a text with orders in a tenth of its statements is a set of rules
 # Words for the speaker or the person addressed, which articles contain only in quotations.
 _SPOKEN: Final = (
     "i i'm i'd i've i'll me my we we're we'd our us you your you're yours yourself please bitte ich mir mich mein wir uns "

@@ -25,7 +25,7 @@ _LINE: Final = re.compile(r"^.*\S", re.MULTILINE)
 _TIME: Final = re.compile(r"\d[:.]\d\d")
 _MOSTLY: Final = 0.5  # of the lines
 _FEWEST: Final = 3  # two turns in one message are its parts
-_OFTEN: Final = 2  # two turns in one message are parts of it
+_OFTEN: Final = 2  # occurrences of a name on average: keys of settings occur once
 
 
 def turn_starts(text: str) -> list[int]:
