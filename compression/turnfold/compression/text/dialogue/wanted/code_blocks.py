@@ -15,7 +15,7 @@ from turnfold.compression.text.kinds import parts
 
 _FEWEST_LINES: Final = 3
 _MOST_NAMES: Final = 200
-_FILE_LINE: Final = 80  # characters up to which the line above a fence may name its file
+_FILE_LINE: Final = 80  # characters of a line above a fence that may name its file
 _CODE: Final = frozenset({"code", "html", "xml", "yaml", "json", "sql"})
 _DEFINED: Final = re.compile(
     r"^[^\S\n]{0,16}(?:(?:export|public|private|protected|internal|async|static|default|abstract|final|pub|open|data)[^\S\n]+){0,4}"
@@ -25,14 +25,14 @@ _DEFINED: Final = re.compile(
 )
 _OPENING: Final = (":", "{")  # ends of a line that begins a part
 _CALLED: Final = re.compile(r"(?<![^\s(:={<])[^\s(:={<]++(?=\s*+[(:={<])")
-#: What lines begin with that open a block and no part that has a name.
+#: Beginnings of lines that open a block without being a named part.
 _FLOW: Final = re.compile(
     r"(?:if|for|while|else|elif|try|except|finally|with|do|switch|case|default|catch|match|until|unless|when|return)\b|[-{})]"
 )
 
 
 class CodeBlock(NamedTuple):
-    """A block of code, and the names that it defines; of one that defines none its first line."""
+    """A block of code, and the names that it defines; its first line if it defines none."""
 
     place: Range
     names: frozenset[str]
@@ -42,14 +42,15 @@ def code_blocks(text: str, *, is_bare: bool) -> Iterator[CodeBlock]:
     """The blocks of code in a text.
 
     Args:
-        is_bare: whether code without a fence counts, as people paste it; if not, a line in a fence does, as an answer changes it.
+        is_bare: if true, code without a fence counts, as people paste it. If false, a single line in a fence does, as answers
+            change code.
     """
     for start, end in code_ranges(text, is_bare=is_bare, fewest=_FEWEST_LINES if is_bare else 1):
         yield CodeBlock((start, end), _names(text[start:end]))
 
 
 def code_ranges(text: str, *, is_bare: bool, fewest: int = _FEWEST_LINES) -> list[Range]:
-    """Where these blocks stand that have at least so many lines, each with the line above its fence that names its file."""
+    """The ranges of blocks with at least `fewest` lines, including the line above a fence that names its file."""
     found = [(_with_file_name(text, start), end) for start, end in fences(f"\n{text}") if text.count("\n", start, end) > fewest]
     if not found and is_bare and text.count("\n") > _FEWEST_LINES:
         found = [
@@ -59,7 +60,7 @@ def code_ranges(text: str, *, is_bare: bool, fewest: int = _FEWEST_LINES) -> lis
 
 
 def part_names(code: str) -> tuple[str, ...]:
-    """What the parts of code are called, in order: definitions, methods, rules, keys of a configuration with others below."""
+    """The names of code's parts, in order: definitions, methods, rules, configuration keys with others below."""
     found: dict[str, None] = {}
     for line in code.splitlines():
         if (defined := _DEFINED.match(line)) is not None:
@@ -70,7 +71,7 @@ def part_names(code: str) -> tuple[str, ...]:
 
 
 def _opened(line: str) -> re.Match[str] | None:
-    """What a line calls the part that it begins."""
+    """The name of the part that a line begins."""
     return _CALLED.search(line) if line.endswith(_OPENING) and not _FLOW.match(line) else None
 
 
@@ -82,6 +83,6 @@ def _names(code: str) -> frozenset[str]:
 
 
 def _with_file_name(text: str, start: int) -> int:
-    """Where a fence begins with the line right above it, if that is short enough to be the name of its file."""
+    """The start of a fence, or of the line directly above it if that is short enough to be a file name."""
     above = text.rfind("\n", 0, max(0, start - 1)) + 1
     return above if start - above <= _FILE_LINE and text[above:start].strip() else start

@@ -53,7 +53,7 @@ _NO_NAMES: Final = frozenset(
     {"if", "for", "while", "switch", "catch", "return", "else", "with", "match", "when", "elif", "foreach"}
 )
 _CLOSES: Final = re.compile(r"end\b")
-#: What stands for code that was left out: "# ... existing code ...", "// rest unchanged".
+#: Marks for omitted code: "# ... existing code ...", "// rest unchanged".
 ELIDED: Final = re.compile(
     r"^[^\S\n]*(?:#|//|--|/\*|<!--|\{/\*)\s*(?:\.\.\.|…|(?:the )?(?:rest|remaining|existing|other|previous|unchanged)\b)",
     re.MULTILINE,
@@ -65,11 +65,11 @@ class Definition(NamedTuple):
     """A definition in code.
 
     Attributes:
-        name: what it defines.
-        holder: the name of the definition that it stands in; "" for none.
-        place: it with what stands right above it, whole lines.
+        name: the defined name.
+        holder: the name of the enclosing definition; "" for none.
+        place: its range, including decorators and comments directly above, in whole lines.
         head: its first line.
-        depth: characters by which it is indented.
+        depth: indentation in characters.
     """
 
     name: str
@@ -98,7 +98,7 @@ def definitions(text: str) -> Iterator[Definition]:
 
 
 def _begin(text: str, start: int, depth: int) -> int:
-    """Where a definition begins with the decorators and remarks right above it."""
+    """The start of a definition, including the decorators and comments directly above it."""
     while start:
         above = text.rfind("\n", 0, start - 1) + 1
         line = text[above : start - 1]
@@ -110,7 +110,7 @@ def _begin(text: str, start: int, depth: int) -> int:
 
 
 def _created_end(text: str, start: int) -> int:
-    """Where what SQL creates ends; 0 for anything else. Its body is indented no deeper than it."""
+    """The end of what an SQL statement creates; 0 for anything else. Its body is not indented deeper."""
     if not _CREATED.match(text, start):
         return 0
     most = min(len(text), start + _LONGEST_SQL)
@@ -126,7 +126,7 @@ def _created_end(text: str, start: int) -> int:
 
 
 def _stage_end(text: str, start: int) -> int:
-    """Where a stage of a Dockerfile ends, in front of the next or at an empty line; 0 for anything else."""
+    """The end of a Dockerfile stage, at the next one or an empty line; 0 for anything else."""
     if not _STAGE.match(text, start):
         return 0
     ends = [at for at in (text.find("\nFROM ", start), text.find("\n```", start), text.find("\n\n\n", start)) if at >= 0]
@@ -134,7 +134,7 @@ def _stage_end(text: str, start: int) -> int:
 
 
 def _end(text: str, start: int, depth: int) -> int:
-    """Where a definition ends: in front of the next line that is indented no deeper, unless that closes it."""
+    """The end of a definition: before the next line that is indented no deeper, unless that line closes it."""
     at = end = _line_end(text, start)
     while at < len(text):
         begin, at = at, _line_end(text, at)

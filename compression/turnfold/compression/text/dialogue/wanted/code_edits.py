@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 from turnfold.compression.text.blocks import Range
 from turnfold.compression.text.dialogue.wanted.code_files import FILE
 
-_NEAR: Final = 4  # lines from the one that names a file to the edit
+_NEAR: Final = 4  # lines between the one that names a file and the edit
 _MOST: Final = 200  # edits of a message
 _LONGEST: Final = 20_000  # characters of an edit
 _SEARCHED: Final = re.compile(
@@ -36,13 +36,13 @@ _SIGNS: Final = ("=======", "\n@@", "```diff", "```patch", '"old_', '"oldText', 
 
 
 class CodeEdit(NamedTuple):
-    """An edit.
+    """An edit of code.
 
     Attributes:
-        path: the file, as it is named; "" where it is not.
-        place: all that has to be quoted of it.
-        old: the lines that stand in the code before it, without the white space around them; those around the change too.
-        new: the lines that stand there after it.
+        path: the file's name as written; "" if none is given.
+        place: the range to quote.
+        old: the stripped lines of the code before the edit, including context.
+        new: the same after the edit.
     """
 
     path: str
@@ -60,7 +60,7 @@ def code_edits(text: str) -> list[CodeEdit]:
 
 
 def has_edits(text: str) -> bool:
-    """Whether there may be any."""
+    """Whether a text may contain edits."""
     return any(sign in text for sign in _SIGNS)
 
 
@@ -71,7 +71,7 @@ def _searched(text: str) -> Iterator[CodeEdit]:
 
 
 def _named_above(text: str, at: int) -> tuple[str, int]:
-    """The file that one of the lines above an edit names, and where that line begins."""
+    """The file named by a line above an edit, and the start of that line."""
     start = at
     for _ in range(_NEAR):
         if not start:
@@ -90,7 +90,7 @@ def _hunks(text: str) -> Iterator[CodeEdit]:
     hunks = [(found.start(), found.end(), found[0].partition("\n")[2]) for found in _HUNK.finditer(text)]
     if not hunks:
         hunks = [(found.start(), found.end(), found["body"]) for found in _BARE_DIFF.finditer(text)]
-    before = -1  # where the hunk before begins
+    before = -1  # start of the previous hunk
     for start, end, body in hunks:
         lines = [line for line in body.split("\n") if not line.startswith(("---", "+++", "\\"))]
         at = bisect_left(names, (end, "")) - 1

@@ -13,7 +13,7 @@ from turnfold.compression.text.blocks import Range
 from turnfold.compression.text.lexicon import lexicon
 
 _LONGEST_LINE: Final = 200  # characters of a line that names a file
-_FEWEST_LINES: Final = 2  # of what stands under it
+_FEWEST_LINES: Final = 2  # lines of a file's text
 SUFFIXES: Final = (
     "py|pyi|js|jsx|mjs|cjs|ts|tsx|vue|svelte|java|kt|kts|scala|go|rs|rb|php|c|cc|cpp|cxx|h|hpp|cs|swift|dart|lua|pl|ex|exs|erl|hs|ml"
     "|sh|bash|ps1|sql|css|scss|html?|xml|ya?ml|toml|json|ini|cfg|conf|env|md|txt|tf|gradle|proto|graphql|r|jl"
@@ -29,7 +29,7 @@ _LINE_END: Final = re.compile(r"\n")
 
 
 class FilePart(NamedTuple):
-    """What a text has of one file: its path, the line that names it, and what stands under it."""
+    """The part of a file in a text: its path, the line that names it, and the text below."""
 
     path: str
     line: Range
@@ -37,7 +37,7 @@ class FilePart(NamedTuple):
 
 
 def file_parts(text: str) -> list[FilePart]:
-    """The files of which a text holds something, each under a line that names it and little else."""
+    """The parts of files in a text, each below a line that names the file and little else."""
     lines: list[tuple[str, Range]] = []
     for found in FILE.finditer(text):
         start = text.rfind("\n", 0, found.start()) + 1
@@ -56,12 +56,12 @@ def file_parts(text: str) -> list[FilePart]:
 
 
 def is_path(path: str, named: str) -> bool:
-    """Whether two case-folded paths may be of one file: that of a message, and that of the machine it ran on."""
+    """Whether two case-folded paths may refer to one file: one from a message, and one from the machine it ran on."""
     return f"/{path}".endswith(f"/{named}") or f"/{named}".endswith(f"/{path}")
 
 
 def line_range(text: str, file: FilePart, line: int, around: int) -> Range | None:
-    """A line of a file and so many above and below it; None where the text does not have it."""
+    """A line of a file with `around` lines above and below; None if the text does not have it."""
     begins = [found.end() for found in _LINE_END.finditer(text, *file.place)]
     first = next((n for n, at in enumerate(begins) if _starts_code(text, at)), 0)
     begins = begins[first:]
@@ -71,7 +71,7 @@ def line_range(text: str, file: FilePart, line: int, around: int) -> Range | Non
 
 
 def _starts_code(text: str, at: int) -> bool:
-    """Whether a line is of a file, and not the fence or rule above it."""
+    """Whether a line belongs to a file, rather than being the fence or rule above it."""
     return not text.startswith(("```", "~~~", "===", "---", "\n"), at)
 
 

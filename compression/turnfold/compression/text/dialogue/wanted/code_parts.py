@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from turnfold.compression.text.dialogue.wanted.code_files import FILE, SUFFIXES
 from turnfold.compression.text.lexicon import one_of
 
-_LONGEST: Final = 1_500  # characters of a request; a longer one brings what it needs
+_LONGEST: Final = 1_500  # characters of a request; a longer one contains what it needs
 _LONGEST_ERROR: Final = 30_000  # characters of one with an error
 _MOST_CALLS: Final = 40  # in it
 _MOST_JOINED: Final = 4  # words of a request that are one name in code
@@ -52,7 +52,7 @@ _KEYS: Final = (
 
 
 class CallPlace(NamedTuple):
-    """A place that an error names: a path, a line of that file from 1, and the function there; "" where it names none."""
+    """A place that an error names: a path, a line number from 1, and the function; "" if none is named."""
 
     path: str
     line: int
@@ -60,15 +60,15 @@ class CallPlace(NamedTuple):
 
 
 class NamedCode(NamedTuple):
-    """What a request names.
+    """The code that a request names.
 
     Attributes:
         files: paths, case-folded.
-        names: of definitions, as code has them.
-        joined: the same, joined from several words.
+        names: names of definitions, as written in code.
+        joined: names joined from several words.
         lists: whether it asks what a file defines.
         changed: whether it is about the last change: "undo that edit", "write a commit message".
-        is_whole: whether it asks for all of a file.
+        is_whole: whether it asks for a whole file.
     """
 
     files: tuple[str, ...] = ()
@@ -80,7 +80,7 @@ class NamedCode(NamedTuple):
 
 
 def call_places(request: str) -> list[CallPlace]:
-    """The places that an error in a request names, that of the error itself last."""
+    """The places named by an error in a request; that of the error itself comes last."""
     if len(request) > _LONGEST_ERROR:
         return []
     found: list[CallPlace] = []
@@ -95,12 +95,12 @@ def call_places(request: str) -> list[CallPlace]:
 
 
 def may_name_parts(request: str) -> bool:
-    """Whether a request may name any of code; a long one brings what it needs."""
+    """Whether a request may name code; a long one contains what it needs."""
     return len(request) <= _LONGEST and "```" not in request
 
 
 def named_parts(request: str) -> NamedCode:
-    """What a request may name of code."""
+    """The code that a request may name."""
     if not may_name_parts(request):
         return NamedCode()
     files = tuple(found[1].replace("\\", "/").lower() for found in FILE.finditer(request))

@@ -20,11 +20,11 @@ from turnfold.compression.text.dialogue.wanted.row_requests import asks_over_row
 from turnfold.compression.text.lexicon import lexicon, one_of
 from turnfold.compression.text.spans import QUESTION_MARKS
 
-_LONGEST: Final = 160  # characters; whoever writes more says what it is about
+_LONGEST: Final = 160  # characters; a longer message says what it is about
 _ASIDE: Final = "ok|okay|so|now|and|please|pls|bitte|also|por favor|per favore|s'il te plaît|пожалуйста"
 _CAN_YOU: Final = lexicon("manner")["asks"]
 _FIRST: Final = 3  # words of a request in which one of these stands
-_NOD: Final = 40  # characters of an answer that says no more than "Sure, it's on."
+_NOD: Final = 40  # characters of an answer that only confirms: "Sure, it's on."
 _MOST_DONE: Final = 120  # characters of an answer that says no more than that
 
 
@@ -34,7 +34,7 @@ class _Patterns(NamedTuple):
     done: re.Pattern[str]  # of an answer
 
 
-@cache  # it takes a while to compile, for which no start waits
+@cache  # compiled on first use, since that takes a while
 def _patterns() -> _Patterns:
     asked, commanded, done = (words.fold(one_of("entries", section)) for section in ("asked", "commanded", "done"))
     asks_run_on, done_run_on = (words.fold(one_of("entries", section)) for section in ("run-on", "done run-on"))
@@ -47,7 +47,7 @@ def _patterns() -> _Patterns:
 
 @remembering
 def asks_over_entries(folded: str) -> bool:
-    """Whether a case-folded message asks for something that all of what users have kept goes into."""
+    """Whether a case-folded message asks about all entries that users have kept."""
     if asks_over_rows(folded) or names_data(folded) or asks_for_overall(folded):
         return True
     if len(folded) > _LONGEST:
@@ -59,14 +59,14 @@ def asks_over_entries(folded: str) -> bool:
 
 @remembering
 def says_done(answer: str) -> bool:
-    """Whether a short answer says that something was done, in words of that: "Sure, changed."."""
+    """Whether a short answer says explicitly that something was done: "Sure, changed."."""
     if len(answer) > _MOST_DONE or answer.rstrip().endswith(QUESTION_MARKS):
         return False
     return _patterns().done.search(words.fold(answer)) is not None
 
 
 def asks_to_do(text: str, answer: str) -> bool:
-    """Whether a question asks the chat to do something, of which the answer says next to nothing: "Can you put tea on it?"."""
+    """Whether a question asks the chat to do something, and the answer says little about it: "Can you put tea on it?"."""
     if len(answer) > _NOD or answer.rstrip().endswith(QUESTION_MARKS):
         return False
     return not _CAN_YOU.isdisjoint(lower.words(lower.lower_text(text))[:_FIRST])

@@ -15,7 +15,7 @@ from turnfold.compression.text.blocks import Range
 from turnfold.compression.text.lexicon import lexicon
 
 _LONGEST: Final = 160  # characters of a message that asks for a list
-_LONGEST_LINE: Final = 240  # characters of a line that are quoted; reasons may follow for pages
+_LONGEST_LINE: Final = 240  # characters of a line to quote; reasons may follow for pages
 _TABLE: Final = lexicon("failures")
 _PARTS: Final = ("fail", "test", "list")
 _RUN_ON: Final = {part: tuple(sorted(word for word in _TABLE[part] if not words.words(word))) for part in _PARTS}
@@ -50,7 +50,7 @@ def asks_for_failed_tests(message: str) -> bool:
 
 
 def failed_tests(text: str) -> dict[int, list[Range]]:
-    """The places where a text names failed tests, by the way in which it names them; those that say the same once."""
+    """The places where a text names failed tests, by notation, without duplicates."""
     found: dict[int, list[Range]] = {}
     for number, way in enumerate(_WAYS):
         places = {one[0].strip(): (one.start(), min(one.end(), one.start() + _LONGEST_LINE)) for one in way.finditer(text)}

@@ -22,17 +22,17 @@ _OBJECTS: Final = _TABLES["objects"]
 _VERBS: Final = _TABLES["changes"] | _TABLES["shows"] | _TABLES["again"] | _TABLES["edits of objects"]
 _KNOWN: Final = _TABLES["definite"]
 _PARTS: Final = _TABLES["parts of objects"]
-_LONGEST: Final = 200  # characters of a message that wants a value otherwise
+_LONGEST: Final = 200  # characters of a message that wants a value changed
 _SHORTEST: Final = 30  # characters of a value that somebody changes
-_FIRST_WORDS: Final = 4  # of a message, in which it says what is to be done
+_FIRST_WORDS: Final = 4  # first words of a message, which say what to do
 _OPENING: Final = ("{", "[")
 
 
 class ValueRequest(NamedTuple):
-    """A message that wants a value of JSON again or otherwise.
+    """A message that wants a JSON value repeated or changed.
 
     Attributes:
-        is_named: whether it says that it is about such a value.
+        is_named: whether it mentions such a value.
         telling: its words that may be keys or values of it.
     """
 
@@ -41,7 +41,7 @@ class ValueRequest(NamedTuple):
 
 
 def value_request(folded: str) -> ValueRequest | None:
-    """What a short case-folded message says of the value that it wants, if it wants one."""
+    """The description of the wanted value in a short case-folded message; None if it wants none."""
     said = words.words(folded) if len(folded) <= _LONGEST else []
     if _VERBS.isdisjoint(said[:_FIRST_WORDS]):
         return None
@@ -52,14 +52,14 @@ def value_request(folded: str) -> ValueRequest | None:
 
 
 class JsonValue(NamedTuple):
-    """Where a text holds a value of JSON, and its outermost keys."""
+    """The range of a JSON value in a text, and its top-level keys."""
 
     place: Range
     keys: frozenset[str]
 
 
 def json_value(text: str) -> JsonValue | None:
-    """The value that a text holds: all of it, or its first fence."""
+    """The JSON value in a text: the whole text, or its first fence."""
     bare = text.strip()
     if not bare.startswith(_OPENING):
         place = next(fences(f"\n{text}"), None) if "```" in text else None

@@ -22,7 +22,7 @@ from turnfold.compression.text.spans import QUESTION_MARKS
 _TABLES: Final = lexicon("works")
 _JUDGING: Final = _TABLES["judging"]
 _NOUNS: Final = _TABLES["prose"]  # "resume" may be one, or say what is to be done
-#: Words that ask for what a work has or is as a whole.
+#: Words that ask about a work as a whole.
 JUDGED: Final = (_TABLES["judged"] | _JUDGING) - _NOUNS
 _PHRASES: Final = re.compile(rf"\b(?:{one_of('works', 'judged phrases')})\b")
 _RUN_ON: Final = re.compile(one_of("works", "run-on judged"))
@@ -31,8 +31,8 @@ _SPEAKERS: Final = lexicon("speech")["speakers"]  # whoever tells something
 _ACCORDING: Final = re.compile(r"\b(?:according to|laut|gemäß|selon|d['’]après|según|secondo|segundo|volgens|согласно|według)\b")
 _ASKING: Final = _TABLES["asking"]
 _MOST_WORDS: Final = 15  # of a question without a question mark
-_FIRST_WORDS: Final = 4  # of a sentence, in which its verb stands
-_LONGEST: Final = 400  # characters of a request that goes back to remarks; a longer one brings them itself
+_FIRST_WORDS: Final = 4  # first words of a sentence, among which its verb is
+_LONGEST: Final = 400  # characters of a request that refers to remarks; a longer one contains them
 _BETWEEN: Final = r"(?:[^\W_][\w'-]* ){0,3}"  # "your two other review comments"
 _REMARKS: Final = re.compile(
     rf"(?<!\w)(?:(?:{one_of('remarks', 'own')}) {_BETWEEN}(?:{one_of('remarks', 'remarks')})"
@@ -43,8 +43,10 @@ _REMARKS: Final = re.compile(
 
 @remembering
 def judging_sentences(folded: str) -> str:
-    """The sentences of a case-folded message that have something judged as a whole; "" where none does. In a script without
-    blanks, all of it."""
+    """The sentences of a case-folded message that ask for an opinion on something as a whole; "" if there are none.
+
+    In a script without spaces, the whole message.
+    """
     if not folded.isascii() and _RUN_ON.search(folded):
         return folded
     if not speaks_of_judging(folded):
@@ -53,7 +55,7 @@ def judging_sentences(folded: str) -> str:
 
 
 def speaks_of_judging(folded: str) -> bool:
-    """Whether a case-folded text has a word for what is judged of a work, or for judging it."""
+    """Whether a case-folded text has a word for an opinion on a work, or for its qualities."""
     said = words.words(folded)
     return not (JUDGED.isdisjoint(said) and _JUDGING.isdisjoint(said)) or _PHRASES.search(folded) is not None
 
@@ -69,5 +71,5 @@ def _has_judged(sentence: str) -> bool:
 
 @remembering
 def refers_to_remarks(folded: str) -> bool:
-    """Whether a case-folded message goes back to remarks of the chat's own."""
+    """Whether a case-folded message refers to earlier remarks of the chat."""
     return len(folded) <= _LONGEST and _REMARKS.search(folded.replace("’", "'")) is not None

@@ -90,8 +90,8 @@ class KeyedBlock(NamedTuple):
     Attributes:
         keys: the words of its first line, in lower case, and those that name it below.
         head: its first line.
-        place: it with that line and the one that closes it.
-        above: the number of the block that it stands in; -1 for none.
+        place: its range, including that line and the closing one.
+        above: the number of the enclosing block; -1 for none.
     """
 
     keys: frozenset[str]
@@ -101,13 +101,13 @@ class KeyedBlock(NamedTuple):
 
 
 class NamedKeys(NamedTuple):
-    """What a message may name.
+    """The names in a message.
 
     Attributes:
-        terms: its words, as they are and as keys are written.
-        joined: those that code writes as one name, with the words that they stand for.
-        said: the words that say something, but those with which somebody asks for any block.
-        sure: those that nobody would say but of code or data.
+        terms: its words, as written and in the form of keys.
+        joined: words that code writes as one name, with the original words.
+        said: the content words, except those that request any block.
+        sure: words that nobody would use except for code or data.
         lists: whether it asks for all of some kind, and not which of them does something, which no names tell.
     """
 
@@ -130,12 +130,12 @@ class _OpenBlock:
 
 
 def may_name_keys(message: str) -> bool:
-    """Whether a message may name any; a long one brings what it needs."""
+    """Whether a message may name a block; a long one contains what it needs."""
     return len(message) <= _LONGEST
 
 
 def named_keys(message: str) -> NamedKeys:
-    """What a message may name."""
+    """The names in a message."""
     if not may_name_keys(message):
         return NamedKeys(frozenset(), {}, frozenset(), frozenset(), lists=False)
     asked, said = words.fold(message), [word.rstrip("-") for word in _WORD.findall(message)]
@@ -156,7 +156,7 @@ def named_keys(message: str) -> NamedKeys:
 
 
 def _forms(word: str) -> Iterator[str]:
-    """A word as a key may have it."""
+    """The forms of a word in keys."""
     yield word
     yield _singular(word)
     if "." in word:
@@ -170,19 +170,19 @@ def _singular(word: str) -> str:
 
 
 def is_report(text: str) -> bool:
-    """Whether a text is a diff or a report of tests, which have pieces of code that are named by lines between them."""
+    """Whether a text is a diff or a test report, which contain code under lines that name it."""
     return _REPORTS.search(text) is not None
 
 
 def keyed_blocks(text: str, fewest: int) -> list[KeyedBlock]:
-    """The blocks of a text, in order; none where it has fewer signs of any."""
+    """The blocks of a text, in order; empty if it has fewer than `fewest` signs of them."""
     if sum(1 for _ in islice(_SIGNS.finditer(text), fewest)) < fewest:
         return []
     return _BlockReader(text).blocks()
 
 
 class _BlockReader:
-    """Reads a text line by line, with the blocks that are open."""
+    """Reads a text line by line, keeping track of open blocks."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -250,7 +250,7 @@ class _BlockReader:
             self._found[block.above].keys.update(name)
 
     def _goes_on(self, n: int, lines: Sequence[tuple[int, str]]) -> bool:
-        """Whether the line above a line in brackets is one too, as those that say of a game who plays."""
+        """Whether the line above a line in brackets is one too, as in the header of a recorded game."""
         if n == 0 or not self._open or self._found[self._open[-1]].rank != _RANKS["table"]:
             return False
         start, above = lines[n - 1]
@@ -282,7 +282,7 @@ class _BlockReader:
         self._open.append(len(self._found) - 1)
 
     def _close(self, rank: int, end: int) -> None:
-        """End the blocks that are as deep as `rank` or deeper."""
+        """End the blocks that are at least as deep as `rank`."""
         while self._open and self._found[self._open[-1]].rank >= rank:
             self._found[self._open.pop()].end = end
 
@@ -295,13 +295,13 @@ class _BlockReader:
 
 
 def _opens(line: str, after: str) -> bool:
-    """Whether a line begins a block, with a deeper line after it."""
+    """Whether a line begins a block, followed by a deeper line."""
     is_rule = after.startswith("\t") and ":" in line  # of a makefile
     return len(line) <= _LONGEST_HEAD and (is_rule or _OPENS.search(line) is not None) and not _CODE.match(line)
 
 
 def _keys(line: str) -> Iterator[str]:
-    """The words of a line that may name it: no figures and no single letters."""
+    """The words of a line that may name it, without figures and single letters."""
     for word in _WORD.findall(line.lower()):
         for part in (word.rstrip("-"), *(word.split(".") if "." in word else ())):
             if len(part) > 1 and not part.isdigit():
@@ -309,7 +309,7 @@ def _keys(line: str) -> Iterator[str]:
 
 
 def _figures(text: str) -> Iterator[str]:
-    """What a text numbers, as "round 4", and the days that it names, as "5-7"."""
+    """Numbered things in a text ("round 4"), and days ("5-7")."""
     folded = text.lower()
     for word, number in _PAIR.findall(folded):
         yield f"{_singular(word)} {int(number)}"
@@ -322,23 +322,23 @@ def _figures(text: str) -> Iterator[str]:
 
 
 def _subject(lines: Sequence[str]) -> Iterator[str]:
-    """The words of what a commit is said to do, which is the first indented line below its own."""
+    """The words of a commit's subject, which is the first indented line below its own."""
     return _keys(next((line for line in lines if line.startswith((" ", "\t"))), ""))
 
 
 def _indent(line: str) -> int:
-    """How deep a line stands; an item of a list is deeper than the key above it, which may have the same indent."""
+    """The indentation of a line; a list item counts as deeper than the key above it, which may have the same indentation."""
     wide = line.expandtabs(4) if "\t" in line else line
     return 2 * (len(wide) - len(wide.lstrip(" "))) + line.lstrip().startswith("- ")
 
 
 def is_named(block: KeyedBlock, terms: frozenset[str]) -> frozenset[str]:
-    """The terms by which a message names a block."""
+    """The terms of a message that name a block."""
     return terms & block.keys | {term for term in terms if f"{term}s" in block.keys}
 
 
 def path_of(blocks: Sequence[KeyedBlock], n: int) -> list[int]:
-    """The blocks that a block stands in, the outermost first."""
+    """The enclosing blocks of a block, outermost first."""
     found: list[int] = []
     while (n := blocks[n].above) >= 0:
         found.append(n)
@@ -346,7 +346,7 @@ def path_of(blocks: Sequence[KeyedBlock], n: int) -> list[int]:
 
 
 def holding(blocks: Sequence[KeyedBlock], at: int) -> int:
-    """The innermost block with a place of the text in it; -1 for none."""
+    """The innermost block around a position; -1 for none."""
     n = bisect_right(blocks, at, key=lambda one: one.place[0]) - 1
     while n >= 0 and not blocks[n].place[0] <= at < blocks[n].place[1]:
         n = blocks[n].above
@@ -354,7 +354,7 @@ def holding(blocks: Sequence[KeyedBlock], at: int) -> int:
 
 
 def lines_with(text: str, place: Range, terms: frozenset[str]) -> list[Range]:
-    """The lines of a block that have one of the terms as a key."""
+    """The lines of a block with one of the terms as a key."""
     return [line for line, key, _ in _split_lines(text, place) if not terms.isdisjoint(_forms_of(key))]
 
 
@@ -363,7 +363,7 @@ def _forms_of(key: str) -> Iterator[str]:
 
 
 def single_values(text: str, place: Range) -> dict[str, list[Range]]:
-    """The words that stand alone as the value of a line, in the singular too, with these lines."""
+    """The words that are the only value of a line, also in the singular, with their lines."""
     found: dict[str, list[Range]] = {}
     for line, _, value in _split_lines(text, place):
         said = [*_keys(value)] if value else ()
@@ -374,7 +374,7 @@ def single_values(text: str, place: Range) -> dict[str, list[Range]]:
 
 
 def lines_valued(values: Mapping[str, Sequence[Range]], terms: frozenset[str]) -> list[Range]:
-    """Of `single_values` the lines that have one of the terms as their value."""
+    """The lines of `single_values` whose value is one of the terms."""
     return sorted({line for term in terms & values.keys() for line in values[term]})
 
 
@@ -388,12 +388,12 @@ def _split_lines(text: str, place: Range) -> Iterator[tuple[Range, str, str]]:
 
 
 def first_words(text: str, place: Range) -> frozenset[str]:
-    """The words with which the lines of a block begin: its keys."""
+    """The first words of a block's lines: its keys."""
     return frozenset(found[1].lower() for found in _FIRST.finditer(text, *place))
 
 
 def mentions(text: str, terms: frozenset[str]) -> list[Range]:
-    """The lines that have one of the terms."""
+    """The lines with one of the terms."""
     if not terms:
         return []
     said = re.compile(rf"(?i)(?<![\w-])(?:{'|'.join(map(re.escape, sorted(terms)))})(?![\w-])")

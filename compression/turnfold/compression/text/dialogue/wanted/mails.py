@@ -17,7 +17,7 @@ from turnfold.compression.text.lexicon import lexicon, one_of
 from turnfold.compression.text.lower import joined_words, lower_text
 
 _TABLE: Final = lexicon("mails")
-_LONGEST: Final = 200  # characters of a request; a longer one brings its own email
+_LONGEST: Final = 200  # characters of a request; a longer one contains its own email
 _HEAD: Final = 120  # characters of the line above an email that says whose it is
 _OPENING: Final = 400  # characters of a message in which an email's own head stands
 _BACK: Final = 3  # words from a noun back to its place
@@ -29,14 +29,14 @@ _SAYS_WHOSE: Final = re.compile(rf"\b(?:{one_of('mails', 'from')})\b")
 
 
 class NamedMails(NamedTuple):
-    """Emails that a request means: the one at a place from 1, or from the end from -1, or all; and the request's words."""
+    """The emails that a request refers to: one by position (from 1, or from the end from -1) or all; and the request's words."""
 
     place: int | None
     said: frozenset[str]
 
 
 def is_mail(text: str) -> bool:
-    """Whether a message is an email under a line that says whose it is, or with a head of its own."""
+    """Whether a message is an email, with a line above it that names its author, or a header of its own."""
     head, _, body = text.strip().partition("\n")
     if not body.strip():
         return False
@@ -45,7 +45,7 @@ def is_mail(text: str) -> bool:
 
 
 def mail_places(text: str) -> list[Range]:
-    """Where a message has emails: it may be one, or a thread of several."""
+    """The ranges of emails in a message, which may be one, or a thread of several."""
     heads = [found.start() for found in _FIELDS.finditer(text)]
     if len(heads) > 1:
         return [(start, start + len(text[start:end].rstrip())) for start, end in pairwise((*heads, len(text)))]
@@ -53,7 +53,7 @@ def mail_places(text: str) -> list[Range]:
 
 
 def mail_names(text: str) -> frozenset[str]:
-    """The names in the lines in which an email says whose it is, the first and the last, in lower case."""
+    """The names in the lines that name an email's author, the first and the last, in lower case."""
     lines = text.strip().splitlines()
     named = _NAME.findall(lines[0][:_HEAD])
     if len(lines[-1].split()) <= _SIGNATURE:
@@ -62,7 +62,7 @@ def mail_names(text: str) -> frozenset[str]:
 
 
 def named_mails(folded: str) -> NamedMails | None:
-    """The emails that a case-folded request means; None where it names none."""
+    """The emails that a case-folded request refers to; None if it refers to none."""
     if len(folded) > _LONGEST:
         return None
     said = joined_words(lower_text(folded))

@@ -16,12 +16,14 @@ from turnfold.compression.text.blocks import Range
 from turnfold.compression.text.lexicon import lexicon, one_of
 from turnfold.compression.text.words import is_function_word, words
 
-_LONGEST: Final = 600  # characters of a request; a longer one brings what it needs
+_LONGEST: Final = 600  # characters of a request; a longer one contains what it needs
 _MOST_STATEMENT: Final = 6_000  # characters of the definition of a table
 
 
 class Material(NamedTuple):
-    """A piece of handed material: its kind, what it defines, and where it stands. A newer piece of that name replaces it."""
+    """A piece of handed-over material: its kind, the name it defines, and its range. A newer piece with the same name replaces
+    it.
+    """
 
     kind: str
     name: str
@@ -57,17 +59,17 @@ def needed_kinds(folded: str) -> list[str]:
 
 
 def needs_code(folded: str) -> bool:
-    """Whether a case-folded request is about code that was handed over, without bringing any."""
+    """Whether a case-folded request is about code handed over earlier, without containing code."""
     return len(folded) <= _LONGEST and "```" not in folded and _CODE.search(folded) is not None
 
 
 def names_all_code(folded: str) -> bool:
-    """Whether such a request is about all of it: "write tests for everything"."""
+    """Whether such a request is about all code: "write tests for everything"."""
     return _ALL_CODE.search(folded) is not None
 
 
 def is_about_all_code(folded: str) -> bool:
-    """Whether such a request is about no part of it: "review the code", "how do the modules depend on each other?"."""
+    """Whether such a request is about no specific part: "review the code", "how do the modules depend on each other?"."""
     return names_all_code(folded) or all(word in _GENERAL or is_function_word(word) for word in words(folded))
 
 
@@ -89,6 +91,6 @@ def materials(text: str) -> Iterator[Material]:
 
 
 def _around(text: str, start: int, end: int) -> Range:
-    """The paragraphs that a range lies in."""
+    """The paragraphs around a range."""
     begin, stop = text.rfind("\n\n", 0, start), text.find("\n\n", end)
     return (0 if begin < 0 else begin + 2), (len(text) if stop < 0 else stop)

@@ -70,10 +70,10 @@ class TimedLine(NamedTuple):
     """A line with a time.
 
     Attributes:
-        parts: the time as it is written, hours first where there are three of them.
+        parts: the time as written; hours come first if there are three parts.
         day: the date in front of it; "" for none.
-        place: it with what stands under it.
-        speaker: who speaks in it, folded; "" where it does not say.
+        place: its range, including the text below.
+        speaker: its speaker, case-folded; "" if not given.
     """
 
     parts: tuple[int, ...]
@@ -83,7 +83,7 @@ class TimedLine(NamedTuple):
 
 
 class NamedMoment(NamedTuple):
-    """A moment that a message names.
+    """A time that a message names.
 
     Attributes:
         begin, end: its times as they are written; "" for none. An `end` alone is as many minutes from the beginning or the end.
@@ -100,7 +100,7 @@ class NamedMoment(NamedTuple):
 
 
 def named_moment(message: str) -> NamedMoment | None:
-    """The moment that a short message names, if it does."""
+    """The time that a short message names, if any."""
     folded = words.fold(message)
     if len(folded) > _LONGEST:
         return None
@@ -110,8 +110,10 @@ def named_moment(message: str) -> NamedMoment | None:
 
 
 def _with_minutes(folded: str) -> str:
-    """A message with its hours as clocks show them: "between 3 and 4 pm" as "between 15:00 and 16:00", "at 3 pm" as from 15:00 to
-    15:59."""
+    """A message with its hours in clock notation.
+
+    "Between 3 and 4 pm" becomes "between 15:00 and 16:00", and "at 3 pm" becomes 15:00 to 15:59.
+    """
     if found := _BETWEEN_HOURS.search(folded):
         begin, begun, half, end, ended, other = found.groups()[-6:]
         half, other = half or other, other or half
@@ -124,7 +126,7 @@ def _with_minutes(folded: str) -> str:
 
 
 def _clock(hour: str, minutes: str | None, half: str) -> str:
-    """A time as clocks show it; "" for none."""
+    """A time in clock notation; "" for none."""
     value = int(hour)
     if half[0] in "ap" and half.endswith(("m", ".")):
         value = value % 12 + (12 if half[0] == "p" else 0)
@@ -153,7 +155,7 @@ def _named_end(said: frozenset[str]) -> NamedMoment | None:
 
 
 def timed_lines(text: str) -> list[TimedLine]:
-    """The lines of a text that say when, in its order; none where few do."""
+    """The lines of a text with a time, in order; empty if few have one."""
     found = list(_LINE.finditer(text))
     if len(found) < _FEWEST:
         found = list(_DATED.finditer(text))
@@ -182,7 +184,7 @@ def _parts(time: str, half: str | None = None) -> tuple[int, ...]:
 
 
 def lines_at(lines: Sequence[TimedLine], moment: NamedMoment) -> list[TimedLine]:
-    """The lines of a named moment; those of who is named in the message, if anybody is."""
+    """The lines at a named time, limited to the speaker named in the message, if any."""
     if moment.which and not moment.end:
         fitting = _fitting(lines, moment.said)
         return fitting[:1] if moment.which > 0 else fitting[-1:]
@@ -208,13 +210,13 @@ def _lines_of_day(lines: Sequence[TimedLine], moment: NamedMoment) -> list[Timed
 
 
 def _fitting(lines: Sequence[TimedLine], said: frozenset[str]) -> list[TimedLine]:
-    """Those of a speaker who is named; all where nobody is."""
+    """The lines of a named speaker; all if none is named."""
     spoken = [line for line in lines if line.speaker and not said.isdisjoint(line.speaker.split())]
     return spoken or list(lines)
 
 
 def _window(moment: NamedMoment, times: Sequence[int], size: int) -> tuple[int, int]:
-    """The times between which a moment is, in the unit of the text's lines: seconds where they have three parts."""
+    """The interval of a named time, in the unit of the text's lines: seconds if they have three parts."""
     least, most = min(times), max(times)
     if moment.which:
         many = int(moment.end.partition(":")[0]) * _MINUTE
@@ -227,8 +229,10 @@ def _window(moment: NamedMoment, times: Sequence[int], size: int) -> tuple[int, 
 
 
 def _read(time: str, least: int, most: int, size: int) -> tuple[int, int]:
-    """A time in the unit of a text's lines, and how much it leaves open: "12:30" is of minutes and seconds, or of hours and
-    minutes, as it fits them."""
+    """A time in the unit of a text's lines, and its uncertainty.
+
+    "12:30" is minutes and seconds, or hours and minutes, whichever fits the lines.
+    """
     parts = _parts(time)
     value = _value(parts)
     if len(parts) >= size:

@@ -19,7 +19,7 @@ from turnfold.compression.text.lexicon import lexicon, one_of
 from turnfold.compression.text.sentences import rough_sentences
 
 _TABLES: Final = lexicon("offers")
-#: Nouns for whatever was offered, which do not say what it is: "option".
+#: Nouns for anything that was offered, without describing it: "option".
 OFFERS: Final = _TABLES["offers"]
 _LONGEST: Final = 200  # characters of a message that refers to one so
 _LONGEST_TEXT: Final = 6000  # and of a text that offers several things
@@ -37,16 +37,16 @@ _NUMBERED: Final = re.compile(r"^[ \t>*]{0,6}\d{1,2}[.)]", re.MULTILINE)
 _LABELLED: Final = re.compile(r"\b([^\W\d]{2,14})[ ]?#?(\d{1,3})\b(?![.,:/]?\d)")
 _LABEL: Final = re.compile(r"\W{0,8}([^\W\d]{2,14})[ ]?#?(\d{1,3})\b(?![.,/]?\d)")
 _ANY_LABEL: Final = _TABLES["numbers"]
-#: The place of what was offered beside something else.
+#: The place of the alternative to another offered thing.
 ALTERNATIVE: Final = 0
 
 
 class NamedOffer(NamedTuple):
-    """A thing that was offered.
+    """An offered thing that a message refers to.
 
     Attributes:
-        place: from 1, or from the end from -1; `ALTERNATIVE` for what was offered beside another.
-        noun: the word for it; "" where that may be for anything.
+        place: from 1, or from the end from -1; `ALTERNATIVE` for the alternative to another thing.
+        noun: the word for it; "" if that may mean anything.
     """
 
     place: int
@@ -54,7 +54,7 @@ class NamedOffer(NamedTuple):
 
 
 class Label(NamedTuple):
-    """What an exchange is called by: "exercise 4"."""
+    """The label of an exchange: "exercise 4"."""
 
     noun: str
     number: int
@@ -62,7 +62,7 @@ class Label(NamedTuple):
 
 @remembering
 def named_offer(folded: str) -> NamedOffer | None:
-    """The offered thing that a short case-folded message refers to, if it does."""
+    """The offered thing that a short case-folded message refers to, if any."""
     if len(folded) > _LONGEST:
         return None
     found = _NTH.search(folded)
@@ -81,7 +81,7 @@ def _without_article(folded: str) -> NamedOffer | None:
 
 
 def offered(text: str) -> list[Range]:
-    """Where a text offers several things, in order: the items of its list, or sentences of which later ones offer another."""
+    """The ranges of things that a text offers, in order: list items, or sentences, if later ones offer another thing."""
     if len(text) > _LONGEST_TEXT:
         return []
     if items := listed(text):
@@ -92,7 +92,7 @@ def offered(text: str) -> list[Range]:
 
 
 def listed(text: str) -> list[Range]:
-    """The items of a text's list; none where it has no two."""
+    """The items of a text's list; empty if there are fewer than two."""
     marks = _NUMBERED if len(_NUMBERED.findall(text)) > 1 else _ITEM
     starts = [found.start() for found in marks.finditer(text)]
     ends = [*starts[1:], len(text)]
@@ -107,7 +107,7 @@ def _end(text: str, start: int, end: int) -> int:
 
 @remembering
 def named_labels(folded: str) -> tuple[Label, ...]:
-    """The labels that a short case-folded message names, "" for the noun where it says "number 4"."""
+    """The labels that a short case-folded message names; the noun is "" for "number 4"."""
     if len(folded) > _LONGEST:
         return ()
     named = {Label("" if one[1] in _ANY_LABEL else one[1], int(one[2])) for one in _LABELLED.finditer(folded)}
@@ -118,6 +118,6 @@ def named_labels(folded: str) -> tuple[Label, ...]:
 
 
 def label_of(folded: str) -> Label | None:
-    """The label that a case-folded message begins with."""
+    """The label at the beginning of a case-folded message."""
     found = _LABEL.match(folded)
     return Label(found[1], int(found[2])) if found else None

@@ -33,11 +33,11 @@ _ITEM: Final = re.compile(
 )
 _HAN: Final = "一二三四五六七八九"
 _TABLE: Final = lexicon("picks")
-#: The place that a word names: 1 for "first", -1 for "last".
+#: The position that a word names: 1 for "first", -1 for "last".
 PLACES: Final = {word: int(section) for section, listed in _TABLE.items() if section.lstrip("-").isdigit() for word in listed}
 _LABELLED: Final = re.compile(rf"(?<!\w)(?:{one_of('picks', 'label')}) ?(?P<name>[1-9a-i])(?!\w)")
 _NAMED: Final = re.compile(r"\s*(?P<name>[1-9a-i])(?:[).]| please| bitte)?[\s.!]*(?:$|[,;:])")
-#: The place of what was advised: "I'll take your advice".
+#: The position of advice: "I'll take your advice".
 ADVISED: Final = 0
 _ADVICE, _YOURS = _TABLE["advice"], _TABLE["yours"]
 _ADVISES: Final = re.compile(rf"(?<!\w)(?:{one_of('picks', 'advises')})(?!\w)")
@@ -60,9 +60,9 @@ class Pick(NamedTuple):
 
 
 def picks(sources: Sequence[Quotable], memo: Memo) -> list[Pick]:
-    """What messages of users pick, in order.
+    """The picks in users' messages, in order.
 
-    Where one says that something changed, and no list stands right before it, it picks from the list that was picked from last.
+    A message that says that something changed, with no list directly before it, picks from the list most recently picked from.
     """
 
     def run(known: list[Pick] | None, same: int) -> list[Pick]:
@@ -74,7 +74,7 @@ def picks(sources: Sequence[Quotable], memo: Memo) -> list[Pick]:
 
 
 def _pick(sources: Sequence[Quotable], since: int, found: list[Pick], memo: Memo) -> None:
-    """Add what messages from `since` on pick to what those before them do."""
+    """Add the picks of messages from `since` on."""
     for at in range(since, len(sources)):
         source = sources[at]
         place = _place(source, memo) if source.role == "user" else None
@@ -92,7 +92,7 @@ def _pick(sources: Sequence[Quotable], since: int, found: list[Pick], memo: Memo
 
 
 def picked(before: Quotable, answer: Quotable) -> Range | None:
-    """What a message picks of the one before it."""
+    """The range of the previous message that a message picks."""
     place = place_named(answer.text)
     return _offered(before.text, place) if place is not None and before.role == "assistant" else None
 
@@ -108,8 +108,10 @@ def _item(source: Quotable, place: int, memo: Memo) -> Range | None:
 
 
 def place_named(text: str) -> int | None:
-    """The place in a list that a message names, from 1; -1 for the last, 0 for what was advised; None where it names none, or
-    asks."""
+    """The position in a list that a message names, from 1; -1 for the last, 0 for advice.
+
+    None if it names none, or asks.
+    """
     if not 0 < len(text) <= _LONGEST or _ASKS.search(text):
         return None
     low = lower_text(text)
@@ -126,7 +128,7 @@ def place_named(text: str) -> int | None:
 
 
 def _offered(text: str, place: int) -> Range | None:
-    """The item of a list at a place, or the last sentence that advises."""
+    """The list item at a position, or the last sentence with advice."""
     if place != ADVISED:
         return _listed(text, place)
     said = rough_sentences(text) if _ADVISES.search(lower_text(text)) else ()
@@ -134,7 +136,10 @@ def _offered(text: str, place: int) -> Range | None:
 
 
 def _listed(text: str, place: int) -> Range | None:
-    """The item of a list at a place, up to the next one or the end of its paragraph; a short text that counts in words, whole."""
+    """The list item at a position, up to the next one or the end of its paragraph.
+
+    A short text that counts in words is returned whole.
+    """
     if len(text) > _LONGEST_LIST:
         return None
     items = list(_items(text))
@@ -150,7 +155,7 @@ def _listed(text: str, place: int) -> Range | None:
 
 
 def _items(text: str) -> Iterator[int]:
-    """Where the items of the first list begin whose marks go up by one."""
+    """The starts of the items of the first list with consecutive marks."""
     expected = 1
     for match in _ITEM.finditer(text):
         if (number := match["number"]) is not None:

@@ -56,14 +56,14 @@ _FEWEST: Final = 3  # parts of a text whose places somebody names
 
 
 class NamedParts(NamedTuple):
-    """Parts that a message names by their places.
+    """Parts that a message names by position.
 
     Attributes:
-        kind: what they are.
+        kind: the kind of the parts.
         places: counted from 1, or from the end from -1; numbers of items.
-        is_next: whether it is the one behind what was spoken of last, and `places` are empty.
+        is_next: whether it is the part after the one discussed last; then `places` is empty.
         noun: the word for them.
-        and_then: whether what stands behind them is asked for too.
+        and_then: whether the parts after them are requested too.
     """
 
     kind: PartKind
@@ -74,7 +74,7 @@ class NamedParts(NamedTuple):
 
 
 def named_parts(folded: str) -> NamedParts | None:
-    """The parts that a short case-folded message names by their place, if it does."""
+    """The parts that a short case-folded message names by position, if any."""
     if len(folded) > _LONGEST:
         return None
     if words.has_pairs(folded):
@@ -89,7 +89,7 @@ def named_parts(folded: str) -> NamedParts | None:
 
 
 def _named_run_on(folded: str) -> NamedParts | None:
-    """The same in scripts without blanks between words."""
+    """The same in scripts without spaces."""
     for kind, pattern in _RUN_ON.items():
         found = pattern.search(folded)
         if found is None:
@@ -125,7 +125,7 @@ def _named(said: Sequence[str], at: int, kind: PartKind) -> NamedParts | None:
 
 
 def placed(text: str, parts: NamedParts) -> list[Range]:
-    """Where the named parts stand in a text; none where it does not have all of them."""
+    """The ranges of the named parts in a text; empty if it lacks any of them."""
     ranges = _READERS[parts.kind](text, parts)
     if not all(place in ranges for place in parts.places):
         return []
@@ -140,23 +140,23 @@ def _in_order(found: Sequence[Range]) -> dict[int, Range]:
 
 
 def _blocks(text: str, _: NamedParts) -> dict[int, Range]:
-    """Paragraphs or stanzas, titles left out."""
+    """Paragraphs or stanzas, without titles."""
     return _in_order([one for one in paragraphs(text) if not is_title(text[slice(*one)].strip())])
 
 
 def paragraphs(text: str) -> list[Range]:
-    """What stands between blank lines."""
+    """The ranges between blank lines."""
     borders = [(0, 0), *(gap.span() for gap in _GAP.finditer(text)), (len(text), len(text))]
     return [(a[1], b[0]) for a, b in pairwise(borders) if b[0] > a[1]]
 
 
 def is_title(block: str) -> bool:
-    """Whether a block without white space around it is empty, or one short line that does not end as a sentence does."""
+    """Whether a stripped block is empty, or a single short line that does not end like a sentence."""
     return not block or ("\n" not in block and len(block) <= _TITLE and (block[0] == "#" or not block.endswith(_ENDS)))
 
 
 def numbered_items(text: str) -> list[tuple[int, Range]]:
-    """The items of a text with their numbers, in order; none where there are few."""
+    """The items of a text with their numbers, in order; empty if there are few."""
     starts = [(int(m[1]), m.start()) for m in _NUMBERED.finditer(text)]
     starts = [one for one, before in zip(starts, [(0, 0), *starts], strict=False) if one[0] != before[0]]  # "Q9." and "A9."
     if len(starts) < _FEWEST:
@@ -192,7 +192,7 @@ def _lines(text: str, _: NamedParts) -> dict[int, Range]:
 
 
 def lines(text: str) -> list[Range]:
-    """The lines that say anything, without the white space around them."""
+    """The non-empty lines, stripped of white space."""
     at, found = 0, list[Range]()
     for line in text.splitlines(keepends=True):
         if said := line.strip():
@@ -206,7 +206,7 @@ _READERS: Final = {"block": _blocks, "item": _items, "sentence": _sentences, "li
 
 
 def last_number(text: str, noun: str) -> int | None:
-    """The number under which a text begins: "Chapter 14: What the child saw"."""
+    """The number at the beginning of a text: "Chapter 14: What the child saw"."""
     begin = text[:_LONGEST]
     found = re.search(rf"\b{re.escape(noun)}\w{{0,2}} (\d{{1,3}})\b", begin.casefold()) or _NUMBERED.search(begin)
     return int(found[1]) if found else None

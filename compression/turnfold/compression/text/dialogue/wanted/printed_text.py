@@ -30,8 +30,8 @@ class PrintedText(NamedTuple):
 
     Attributes:
         text: the text itself.
-        begins: where its pieces begin in it.
-        places: where each of them stands in what was printed.
+        begins: the starts of its pieces.
+        places: the range of each piece in the printed text.
     """
 
     text: str
@@ -39,7 +39,7 @@ class PrintedText(NamedTuple):
     places: Sequence[Range] = ()
 
     def place(self, at: int) -> int:
-        """Where a place of it is in what was printed; what stands between two pieces there belongs to the one behind it."""
+        """The position in the printed text for a position in this text. Text between two pieces belongs to the later one."""
         if not self.places:
             return at
         n = bisect_right(self.begins, at) - 1
@@ -49,12 +49,12 @@ class PrintedText(NamedTuple):
         return min(start + at - self.begins[n], end)
 
     def range(self, place: Range) -> Range:
-        """The same of a range."""
+        """The same for a range."""
         return self.place(place[0]), self.place(place[1])
 
 
 def printed_text(text: str) -> PrintedText:
-    """A text without the numbers of its lines, with line breaks where a string of JSON has them, or JSON has none at all."""
+    """A text without line numbers. Line breaks are added where a JSON string has them, or to JSON without any."""
     if is_json(text):
         broken = with_breaks(text)
         is_on_one_line = _LONG_LINES * (1 + broken.count("\n")) < len(text)
@@ -63,18 +63,18 @@ def printed_text(text: str) -> PrintedText:
 
 
 def bare_code(text: str) -> str:
-    """The code without the numbers."""
+    """Code without line numbers."""
     return _unnumbered(text).text
 
 
 def printed_line(text: str, number: int) -> int:
-    """Where the line of a number stands in what a tool printed of a file with the numbers; -1 where it does not."""
+    """The position of a numbered line in a tool's output of a file; -1 if it has none."""
     found = re.search(rf"^[^\S\n]{{0,8}}{number}{_BEHIND}[^\n]*", text, re.MULTILINE)
     return found.end() if found else -1
 
 
 def printed_definitions(text: str) -> Iterator[Definition]:
-    """The definitions in what a tool printed."""
+    """The definitions in a tool's output."""
     bare = _unnumbered(text)
     for one in definitions(bare.text):
         yield one._replace(place=bare.range(one.place), head=bare.range(one.head))
@@ -92,7 +92,7 @@ def _unnumbered(text: str) -> PrintedText:
 
 
 def _unpadded(text: str, broken: str) -> PrintedText:
-    """A text with line breaks of its own instead of escaped ones, without the blanks that keep its length."""
+    """A text with real line breaks instead of escaped ones, without the padding that keeps its length."""
     if broken is text:
         return PrintedText(text)
     lines = broken.splitlines(keepends=True)
@@ -103,18 +103,18 @@ def _unpadded(text: str, broken: str) -> PrintedText:
 
 
 def _joined(pieces: Sequence[str], places: Sequence[Range]) -> PrintedText:
-    """A text of pieces."""
+    """A text made of pieces."""
     return PrintedText("".join(pieces), [0, *accumulate(map(len, pieces[:-1]))], places)
 
 
 def _widths(lines: Sequence[str]) -> list[int]:
-    """Characters of the number in front of each line; 0 for all where most have none."""
+    """Width of the line number of each line; 0 for all if most have none."""
     widths = [found.end() if (found := _NUMBER.match(line)) else 0 for line in lines]
     return widths if sum(map(bool, widths)) >= _SHARE * len(lines) else [0] * len(lines)
 
 
 def _opened(text: str) -> PrintedText:
-    """JSON with a line for each value, the deeper the farther to the right."""
+    """JSON with a line for each value, indented by depth."""
     pieces, places = list[str](), list[Range]()
     at = depth = 0
     for found in _JSON_PART.finditer(text):
