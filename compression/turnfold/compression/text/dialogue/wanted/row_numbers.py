@@ -38,8 +38,11 @@ _HEADER: Final = re.compile(rf"\b(?:{one_of('row_numbers', 'header')})\b")
 
 
 def named_row_numbers(folded: str) -> tuple[tuple[int, ...], bool]:
-    """The numbers of the rows that a case-folded message names, from 1, or from the end from -1, and whether they are numbers of
-    lines, of which the header is the first; of a message that asks for the header those of the first rows."""
+    """The numbers of the rows that a case-folded message names, and whether they are line numbers, which count the header as the
+    first line.
+
+    Numbers are from 1, or from the end from -1. For a message that asks for the header, those of the first rows.
+    """
     if len(folded) > _LONGEST:
         return (), False
     if found := _NUMBERS.search(folded):

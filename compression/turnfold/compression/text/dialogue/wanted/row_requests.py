@@ -46,38 +46,38 @@ _CUES: Final = frozenset(
     if phrase.isascii() and phrase[0].isalpha()
 )
 _BEGINNINGS: Final = tuple(sorted(lexicon("tallies")["all rows beginnings"]))
-#: Words that name data, whatever it is about.
+#: Words that name data of any kind.
 DATA_WORDS: Final = lexicon("tallies")["data"]
 _SPEAKERS: Final = lexicon("speech")["speakers"]  # whoever tells something
 _COMMANDS: Final = lexicon("tallies")["commands"]
 _CONTAINERS: Final = lexicon("tallies")["containers"]
-_MOST_WORDS: Final = 15  # of a request without a question mark
-_LONGEST: Final = 600  # characters of a message that asks so; a longer one brings its own text
-#: Characters above rows that say what they are.
+_MOST_WORDS: Final = 15  # words of a request without a question mark
+_LONGEST: Final = 600  # characters of such a message; a longer one contains its own text
+#: Characters above rows that describe them.
 ABOVE: Final = 600
-_FIRST: Final = 400  # characters of rows, in which their heads are
+_FIRST: Final = 400  # characters of rows that contain their headings
 _OFTEN: Final = 3  # rows from which a word is a value that questions name: "Berlin"
 _MOST_VALUES: Final = 100
-_STEM: Final = 5  # letters that tell a word, whatever its ending
-_SHORT: Final = 3  # letters of a word that are no plural
+_STEM: Final = 5  # letters that identify a word, whatever its ending
+_SHORT: Final = 3  # letters of a word that is never a plural
 _FIGURE: Final = re.compile(r"\d")
 _CAPITAL: Final = r"[A-ZÀ-Þ][a-zà-ÿ]{2,}\b"
 _NAMES: Final = re.compile(rf"(?<=[a-zà-ÿ,] ){_CAPITAL}")
 _GERMAN_NAMES: Final = re.compile(rf"\b(?:in|aus|für) ({_CAPITAL})")  # German nouns have a capital too
-#: Share of the rows from which a word tells none of them.
+#: A word in more than this share of the rows distinguishes none of them.
 COMMON: Final = 0.6
-_LEAST_SHARED: Final = 4  # the part of a message's words that must be said of the rows
-_MANY: Final = 12  # words, of which a large table has some by chance
+_LEAST_SHARED: Final = 4  # share of a message's words that must describe the rows: one in this many
+_MANY: Final = 12  # words, some of which a large table has by chance
 _LEAST_OF_MANY: Final = 2
-_MOST_SAID: Final = 8  # words of a message that need say no more than "the table"
-_ANY: Final = "*"  # stands for words that name data
-#: In front of a value of some rows.
+_MOST_SAID: Final = 8  # words of a message that need to say no more than "the table"
+_ANY: Final = "*"  # represents words that name data
+#: Prefix of a value of some rows.
 VALUE: Final = "="
-#: In front of a name in a message, and of any word in some rows; alone where these have too many words to say which.
+#: Prefix of a name in a message, and of any word in some rows; alone if there are too many words to list.
 NAME: Final = "@"
 HELD: Final = "+"
 _MOST_HELD: Final = 2000
-#: Stands for words with which some rows are held against the others.
+#: Represents words that compare some rows with the others.
 NEEDS_OTHERS: Final = "%"
 _OTHERS: Final = re.compile(rf"\b(?:{one_of('tallies', 'others')})\b|{one_of('tallies', 'others run-on')}|%|{_RANGE}")
 _FIELDS: Final = tuple(
@@ -113,8 +113,11 @@ _SIGNS: Final = re.compile(r"(?=([\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{2}))"
 
 @remembering
 def asks_over_rows(folded: str) -> bool:
-    """Whether a case-folded message asks for something that all rows of a table go into: in a question, in short words without
-    anybody who does or did it ("sort by price"), or of what is named as data. "We all had the best time" asks for nothing."""
+    """Whether a case-folded message asks for something that needs all rows of a table.
+
+    It must be a question, a short request without a person who does or did it ("sort by price"), or name data. "We all had the
+    best time" asks for nothing.
+    """
     if len(folded) > _LONGEST or not (_may_tally(folded) and _tallies(folded, 0, len(folded))):
         return False
     return any(_tallies(folded, *one) and _asks(folded[slice(*one)]) for one in rough_sentences(folded))
@@ -144,7 +147,7 @@ def _asks(sentence: str) -> bool:
 
 
 def placed_table(folded: str) -> int | None:
-    """The place of the table that a case-folded question names by it, as an index: 1 for "the second table"."""
+    """The table that a case-folded question names by position, as an index: 1 for "the second table"."""
     said = words.words(folded)
     for at, word in enumerate(said):
         if word in _CONTAINERS:
@@ -155,41 +158,41 @@ def placed_table(folded: str) -> int | None:
 
 
 def is_tally_word(word: str) -> bool:
-    """Whether a word says that all rows are asked for, and nothing of which."""
+    """Whether a word says that all rows are needed, without describing them."""
     return any(pattern.fullmatch(word) for pattern in (_TALLIES, _RANGES, _HELD_AGAINST))
 
 
 def names_data(folded: str) -> bool:
-    """Whether it names data, whatever these are about; "list all" does not."""
+    """Whether a message names data of any kind; "list all" does not."""
     if DATA_WORDS.isdisjoint(words.words(folded)):
         return False
     return not DATA_WORDS.isdisjoint(words.words(_LISTS().sub(" ", folded)))
 
 
 def names_certain_data(folded: str) -> bool:
-    """Whether it names data that are known: "the list", not "a list"."""
+    """Whether a message names known data: "the list", not "a list"."""
     return names_data(_SOME_DATA.sub(" ", folded))
 
 
 def is_bare(folded: str) -> bool:
-    """Whether a case-folded question says what is asked for over rows, and nothing of which: "and the median?"."""
+    """Whether a case-folded question asks about all rows without describing them: "and the median?"."""
     said = words.words(folded)
     content = words.content(said, words.language(set(said)))
     return asks_over_rows(folded) and all(is_tally_word(word) for word in content)
 
 
 def goes_on_asking(folded: str) -> bool:
-    """Whether a case-folded message goes on with the question before it: "and in Lyon?", "what about the lab?"."""
+    """Whether a case-folded message continues the previous question: "and in Lyon?", "what about the lab?"."""
     return _GOES_ON.match(folded) is not None
 
 
 def needs_others(folded: str) -> bool:
-    """Whether it holds some rows against the others: "what share of them lives in Berlin?"."""
+    """Whether a message compares some rows with the others: "what share of them lives in Berlin?"."""
     return _OTHERS.search(folded) is not None
 
 
 def tally_terms(text: str) -> frozenset[str]:
-    """What a message that asks for something over rows says of which rows; nothing for any other message."""
+    """The words by which a message about all rows describes them; empty for any other message."""
     folded = words.fold(text)
     if not asks_over_rows(folded):
         return frozenset()
@@ -207,7 +210,7 @@ def tally_terms(text: str) -> frozenset[str]:
 
 
 def row_terms(text: str, runs: Sequence[Range]) -> frozenset[str]:
-    """What may be said of rows: the words above them and in the first ones, and values that come again and again."""
+    """The words that may describe rows: those above them and in the first ones, and frequent values."""
     heads = words.fold(" ".join(text[max(0, start - ABOVE) : start + _FIRST] for start, _ in runs))
     held = "".join(text[start:end] for start, end in runs)
     values = Counter(words.words(words.fold(held)))
@@ -219,7 +222,7 @@ def row_terms(text: str, runs: Sequence[Range]) -> frozenset[str]:
 
 
 def asked_fields(folded: str) -> tuple[str, ...]:
-    """What of the things that tables hold, such as money, a case-folded question names in whatever language, if hardly more."""
+    """The kinds of things in tables, such as money, that a case-folded question names in any language, if it says little else."""
     said = words.words(folded)
     known = DATA_WORDS | _FIELD_WORDS | _COMMANDS | lexicon("tallies")["ranges"]
     content = words.content(said, words.language(set(said)))
@@ -230,32 +233,32 @@ def asked_fields(folded: str) -> tuple[str, ...]:
 
 
 def asked_of_rows(folded: str) -> bool:
-    """Whether a short case-folded message may ask for some of the rows of a table, rather than for all."""
+    """Whether a short case-folded message may ask for some rows of a table rather than all."""
     if len(folded) > _MOST_CHANGE or asks_over_rows(folded):
         return False
     return folded.rstrip().endswith(QUESTION_MARKS) or not _COMMANDS.isdisjoint(words.words(folded)[:1])
 
 
 def joins_values(folded: str) -> bool:
-    """Whether a case-folded question joins what it names: "in Berlin and Oslo"."""
+    """Whether a case-folded question joins the things it names: "in Berlin and Oslo"."""
     return _JOINS.search(folded) is not None
 
 
 def words_of_kinds(folded: str) -> frozenset[str]:
-    """The words by which people name the kinds of things that a case-folded text names, and those that ask for any."""
+    """The words for the kinds of things that a case-folded text names, and those for any kind."""
     held = frozenset(held_fields(folded))
     named = (said for name, said, _ in _FIELDS if f"${name}" in held)
     return frozenset().union(DATA_WORDS, _COMMANDS, *named)
 
 
 def held_fields(folded: str) -> tuple[str, ...]:
-    """What of such things a case-folded text names."""
+    """The kinds of such things that a case-folded text names."""
     said = frozenset(words.words(folded))
     return tuple([f"${name}" for name, named, run_on in _FIELDS if not named.isdisjoint(said) or run_on.search(folded)])
 
 
 def are_about(tallies: frozenset[str], rows_of: frozenset[str]) -> bool:
-    """Whether what a message says of rows is about certain ones: it names data, or not much else than what is said of them."""
+    """Whether a message's words are about certain rows: it names data, or little else than words that describe them."""
     if HELD not in rows_of and any(_is_foreign(term[len(NAME) :], rows_of) for term in tallies if term.startswith(NAME)):
         return False
     said = [t for t in tallies if t != NEEDS_OTHERS and not (t.startswith(NAME) or _SIGNS.match(t) or t.isdigit())]
@@ -264,19 +267,19 @@ def are_about(tallies: frozenset[str], rows_of: frozenset[str]) -> bool:
 
 
 def names_rows(tallies: frozenset[str], rows_of: frozenset[str]) -> bool:
-    """Whether a message names some of the rows: by a value that several have, a name or a figure."""
+    """Whether a message names some of the rows: by a value of several rows, a name or a figure."""
     telling = (term for term in tallies if term[:1] == NAME or term.isdigit())
     return any(VALUE + term in rows_of for term in tallies) or any(HELD + term.removeprefix(NAME) in rows_of for term in telling)
 
 
 def _names(text: str, folded: str) -> frozenset[str]:
-    """The names in a message, as they are told."""
+    """The names in a message."""
     found = (_GERMAN_NAMES if words.language(set(words.words(folded))) == "german" else _NAMES).findall(text)
     return frozenset(_stem(words.fold(name)) for name in found) - _NO_NAMES
 
 
 def names_others(text: str, held: str) -> bool:
-    """Whether a message names somebody or a place of which a case-folded text has nothing, and no data."""
+    """Whether a message names a person or place that a case-folded text does not mention, and no data."""
     folded = words.fold(text)
     if names_data(folded):
         return False
@@ -285,7 +288,7 @@ def names_others(text: str, held: str) -> bool:
 
 
 def _is_foreign(name: str, rows_of: frozenset[str]) -> bool:
-    """Whether a name stands neither in rows nor above them."""
+    """Whether a name occurs neither in rows nor above them."""
     return name not in rows_of and HELD + name not in rows_of
 
 

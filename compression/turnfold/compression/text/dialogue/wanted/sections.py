@@ -104,11 +104,11 @@ class HeadedSection(NamedTuple):
     """A section of a text.
 
     Attributes:
-        number: as it stands there; "" for none.
+        number: its number as written; "" for none.
         title: the words of its heading; () for none; in scripts whose words stick together one, without blanks.
-        place: it with its heading.
+        place: its range, including the heading.
         head: its first line.
-        level: how deep it is.
+        level: its depth.
     """
 
     number: str
@@ -137,9 +137,9 @@ class _Head(NamedTuple):
 
 
 def named_sections(message: str) -> NamedSections:
-    """What a message may name; nothing where it is long."""
+    """The sections that a message may name; empty for a long message."""
     folded = words.fold(message)
-    if len(folded) > _LONGEST:  # it brings what it needs
+    if len(folded) > _LONGEST:  # it contains what it needs
         return NamedSections((), (), ())
     numbers: list[str] = []
     for found in _ASKED.finditer(folded):
@@ -158,12 +158,12 @@ def named_sections(message: str) -> NamedSections:
 
 
 def _spoken(folded: str) -> tuple[str, ...]:
-    """The words of a heading, or of who names it, in order: "pyproject.toml options" has three."""
+    """The words of a heading, or of a message that names it, in order: "pyproject.toml options" has three."""
     return tuple(words.words(_JOINT.sub(" ", folded)))
 
 
 def _title(folded: str) -> tuple[str, ...]:
-    """The words of a title; in scripts whose words stick together one, without blanks."""
+    """The words of a title; a single one without spaces in scripts whose words are joined."""
     return ("".join(folded.split()),) if _sticks(folded) else _spoken(folded)
 
 
@@ -172,12 +172,12 @@ def _sticks(folded: str) -> bool:
 
 
 def _figures(number: str) -> str:
-    """A number in ASCII's figures."""
+    """A number in ASCII digits."""
     return number if number.isascii() else ".".join(str(int(part)) for part in number.split("."))
 
 
 def may_be_listed(named: NamedSections) -> bool:
-    """Whether numbers are named that items of any list have: "step 3", "question 2"."""
+    """Whether the named numbers may be those of list items: "step 3", "question 2"."""
     is_listed = not _TABLES["listed"].isdisjoint(named.said) or _EASTERN_LISTED.search(named.joined) is not None
     return bool(named.numbers) and is_listed
 
@@ -191,7 +191,7 @@ def _more(first: str, rest: str) -> Iterator[str]:
 
 
 def text_sections(text: str) -> list[HeadedSection]:
-    """The sections of a text, in order; those inside of others too."""
+    """The sections of a text, in order, including nested ones."""
     heads = _heads(text)[:_MOST_HEADS]
     return [
         HeadedSection(
@@ -206,7 +206,7 @@ def text_sections(text: str) -> list[HeadedSection]:
 
 
 def asks_for_contents(message: str) -> bool:
-    """Whether a message asks which sections there are, and for nothing else: "give me the table of contents"."""
+    """Whether a message only asks which sections there are: "give me the table of contents"."""
     folded = words.fold(message)
     if len(folded) <= _SHORT_QUESTION and words.has_pairs(folded) and (found := _RUN_ON_CONTENTS.search(folded)):
         beside = (folded[: found.start()], folded[found.end() :])
@@ -219,14 +219,14 @@ def asks_for_contents(message: str) -> bool:
 
 
 def _heading(text: str, head: _Head) -> Range:
-    """A heading's line, with the title where that stands below; of a clause on one line the beginning."""
+    """A heading's line, including a title below it; for a clause on one line, its beginning."""
     end = line_end(text, head.at)
     title = text.find(head.title, head.at)
     return head.at, min(max(end, title + len(head.title)), head.at + _LONGEST_TITLE + 10)
 
 
 def is_named(section: HeadedSection, named: NamedSections, *, by_title: bool) -> bool:
-    """Whether a message names a section, by its title or by its number."""
+    """Whether a message names a section by title or number."""
     if not by_title:
         return section.number in named.numbers
     title = section.title
@@ -245,7 +245,7 @@ def is_named(section: HeadedSection, named: NamedSections, *, by_title: bool) ->
 
 
 def _is_in(title: str, named: NamedSections) -> bool:
-    """Whether a title of a script whose words stick together is named."""
+    """Whether a title in a script whose words are joined is named."""
     bare = title.removeprefix("ال")  # Arabic's article goes into what stands in front of it
     if len(bare) < 2 or bare not in named.joined:
         return False
@@ -254,8 +254,9 @@ def _is_in(title: str, named: NamedSections) -> bool:
 
 
 def part_within(text: str, place: Range, labels: Sequence[str]) -> list[Range]:
-    """The part of a section that labels name, as "(b)(ii)", with the first lines of what it stands in; all of it where it has no
-    such part."""
+    """The part of a section with the given labels, such as "(b)(ii)", with the first lines of its enclosing parts; the whole
+    section if it has no such part.
+    """
     (start, end), found = place, list[Range]()
     for label in labels:
         begins = _labelled(text, (start, end), (label,))
@@ -273,7 +274,7 @@ def _labelled(text: str, place: Range, labels: Sequence[str]) -> int | None:
 
 
 def _following(label: str) -> list[str]:
-    """The labels that may come behind one: "ii" or "j" behind "i"."""
+    """The labels that may follow a label: "ii" or "j" after "i"."""
     if label.isdigit():
         return [str(int(label) + 1)]
     roman = _ROMAN[_ROMAN.index(label) + 1 :][:1] if label in _ROMAN else ()
@@ -287,7 +288,7 @@ def _phrase(said: Sequence[str], title: Sequence[str]) -> int | None:
 
 
 def _is_form(one: str, other: str) -> bool:
-    """Whether two words are one, or forms of one: "гарантии" and "гарантия"."""
+    """Whether two words are equal or forms of the same word: "гарантии" and "гарантия"."""
     if one == other:
         return True
     same = next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
@@ -327,7 +328,7 @@ def _is_in_capitals(title: str) -> bool:
 
 
 def _bare_heads(text: str) -> list[_Head]:
-    """Titles without a mark, where a text has several."""
+    """Unmarked titles, if a text has several."""
     found = [
         _Head(one.start(), _NUMBERED - 1, "", one["title"]) for one in _BARE.finditer(text) if not one["title"].endswith(_ENDS)
     ]
@@ -340,18 +341,18 @@ def _eastern_head(found: re.Match[str]) -> _Head:
 
 
 def _title_below(found: re.Match[str]) -> str:
-    """The title that stands under a line of a number alone: "Article 7" above "Termination"."""
+    """The title below a line with only a number: "Termination" below "Article 7"."""
     below = _BELOW.match(found.string, found.end())
     title = below["title"].strip() if below else ""
     return "" if title.endswith(_ENDS) or _LINE.match(title) is None else title
 
 
 def _head(found: re.Match[str], ruled: re.Match[str] | None, *, is_apart: bool) -> _Head | None:
-    """The heading that a line is, if it is one.
+    """The heading in a line; None if it is none.
 
     Args:
-        is_apart: whether a blank line stands above it: without one a number is no more than part of a wrapped sentence unless a
-            sign stands behind it.
+        is_apart: whether a blank line is above it. Without one, a number is treated as part of a wrapped sentence unless a sign
+            follows it.
     """
     number = _figures(found["named"] or found["number"] or "")
     title = found["title"].strip().strip("*_#:").strip() or (_title_below(found) if number else "")
@@ -369,7 +370,7 @@ def _head(found: re.Match[str], ruled: re.Match[str] | None, *, is_apart: bool) 
 
 
 def _end(heads: Sequence[_Head], n: int, end: int) -> int:
-    """Where a section ends: at the next heading that is no deeper; behind a number at the one that counts on."""
+    """The end of a section: at the next heading of the same or a higher level; after a number, at the next number."""
     head = heads[n]
     for after in heads[n + 1 : n + 1 + _FARTHEST]:
         if after.level < _NUMBERED and (head.level >= _NUMBERED or after.level <= head.level):
@@ -380,6 +381,6 @@ def _end(heads: Sequence[_Head], n: int, end: int) -> int:
 
 
 def counts_on(number: str, after: str) -> bool:
-    """Whether a number is the next one, of its own level or of one above: 5 or 4.3 behind 4.2."""
+    """Whether a number directly follows another, at its own level or a higher one: 5 or 4.3 after 4.2."""
     old, new = [int(part) for part in number.split(".")], [int(part) for part in after.split(".")]
     return len(new) <= len(old) and new[:-1] == old[: len(new) - 1] and new[-1] == old[len(new) - 1] + 1

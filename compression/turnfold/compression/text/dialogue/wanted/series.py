@@ -62,33 +62,33 @@ _QUESTION: Final = re.compile(r"[?？؟]")
 
 @remembering
 def kinds_asked_over(folded: str) -> tuple[SeriesKind, ...]:
-    """The kinds of exchanges that a case-folded message goes over."""
+    """The kinds of exchanges that a case-folded message covers."""
     return tuple(kind for kind, asks in _ASKS.items() if asks.search(folded)) if len(folded) <= _LONGEST else ()
 
 
 @remembering
 def asks_for_moves(folded: str) -> bool:
-    """Whether a case-folded message goes over the moves of a game."""
+    """Whether a case-folded message is about the moves of a game."""
     return len(folded) <= _LONGEST and _GAMES.search(folded) is not None
 
 
 def begins_game(said: str) -> bool:
-    """Whether a message begins a game, or makes the chat its master, in so many words."""
+    """Whether a message explicitly begins a game, or makes the chat its master."""
     return len(said) <= _LONGEST_RULES and _PLAYS.search(lower.lower_text(said).replace("’", "'")) is not None
 
 
 def asks_for_others(said: str) -> bool:
-    """Whether a message asks, in a few words, for one more of what there was: "another one", "what else?"."""
+    """Whether a short message asks for one more of the same: "another one", "what else?"."""
     return len(said) <= _LONGEST_WORD and _OTHERS.search(lower.lower_text(said).replace("’", "'")) is not None
 
 
 def asks_for_questions(said: str) -> bool:
-    """Whether a message asks to be asked: "ask me something that I haven't had yet"."""
+    """Whether a message asks for a question: "ask me something that I haven't had yet"."""
     return len(said) <= _LONGEST_WORD and _QUESTIONS.search(lower.lower_text(said)) is not None
 
 
 def asks_for_word(said: str) -> bool:
-    """Whether a message asks what a word means, or what it is in another language."""
+    """Whether a message asks for the meaning or translation of a word."""
     if len(said) > _LONGEST_WORD or "\n" in said:
         return False
     low = lower.lower_text(said)
@@ -99,7 +99,7 @@ def asks_for_word(said: str) -> bool:
 
 
 def corrects(answer: str, said: str) -> bool:
-    """Whether an answer begins with another form of what was said, which asks nothing."""
+    """Whether an answer begins with a corrected form of a message that asks nothing."""
     if len(said) > _LONGEST_ATTEMPT or _QUESTION.search(said):
         return False
     opening = lower.lower_text(answer[:OPENING])
@@ -110,13 +110,13 @@ def corrects(answer: str, said: str) -> bool:
 
 
 def series_label(said: str) -> str:
-    """The word with a colon that a message begins with, in lower case; "" for none."""
+    """The word before a colon at the beginning of a message, in lower case; "" for none."""
     found = _LABEL.match(said)
     return found[1].lower() if found else ""
 
 
 def names_label(folded: str, label: str) -> bool:
-    """Whether a case-folded request names a label in one form or another: "the translations", of "translate"."""
+    """Whether a case-folded request names a label in any form: "the translations" for "translate"."""
     if len(folded) > _LONGEST or len(label) < _LEAST_WORD or _LABEL.match(folded):
         return False
     return any(word[:_STEM] == label[:_STEM] for word in lower.words(folded))

@@ -72,7 +72,7 @@ _NAMES_PART: Final = re.compile(rf"(?<!\w)(?:{_PARTS})(?!\w)")
 
 
 def asked_several(folded: str) -> AskedWork | None:
-    """The works of one kind that a case-folded message asks for, all of them; None where it asks for anything else."""
+    """All works of a kind that a case-folded message requests; None if it requests anything else."""
     found = _ALL.search(folded) if len(folded) <= _LONGEST else None
     if found is None or asked_versions(folded) or asks_for_overall(folded):
         return None
@@ -93,10 +93,10 @@ def _number(said: str) -> int:
 
 
 def asks_for_one_more(folded: str, *, alone: bool = False) -> bool:
-    """Whether a case-folded request asks for one more of what the one before it asked for: "and one for the kettle".
+    """Whether a case-folded request asks for one more of what the previous one requested: "and one for the kettle".
 
     Args:
-        alone: whether something else was talked of since, so that it has to begin with that, and say little else.
+        alone: whether there was other talk since, so that it must begin with that and say little else.
     """
     found = _ONE_MORE.search(folded)
     return found is not None and not (alone and (found.start() > _BEGINNING or len(folded) > _BRIEF or folded.endswith("?")))
@@ -116,7 +116,7 @@ class AssemblyRequest(NamedTuple):
 
 @remembering
 def assembly_request(folded: str) -> AssemblyRequest | None:
-    """What a case-folded message asks for all of, if it does."""
+    """The thing that a case-folded message requests all of; None if it doesn't."""
     if len(folded) > _LONGEST_ASSEMBLY:
         return None
     things = frozenset(word for found in _WHOLE.finditer(folded) for word in _around(folded, *found.span()))
@@ -126,18 +126,18 @@ def assembly_request(folded: str) -> AssemblyRequest | None:
 
 
 def _around(folded: str, start: int, end: int) -> list[str]:
-    """The words right in front of a place, where adjectives stand behind their nouns, and behind it."""
+    """The words directly before a place, where adjectives follow their nouns, and after it."""
     return words.words(" ".join((*folded[:start].split()[-_IN_FRONT:], *folded[end:].split(maxsplit=_NEAR)[:_NEAR])))
 
 
 @remembering
 def asks_for_next_part(folded: str) -> bool:
-    """Whether a short case-folded message asks for the next part of what was made before it."""
+    """Whether a short case-folded message asks for the next part of something made before."""
     return len(folded) <= _LONGEST_ASSEMBLY and (_NEXT.match(folded) is not None or names_part(folded))
 
 
 def names_part(folded: str) -> bool:
-    """Whether a case-folded request says which part of something it asks for: "chapter 2", "and now the ending"."""
+    """Whether a case-folded request names the part of something that it wants: "chapter 2", "and now the ending"."""
     if _PART.search(folded, 0, _PART_NAMED):
         return True
     return _NEXT.match(folded) is not None and _NAMES_PART.search(folded, 0, _PART_NAMED) is not None

@@ -50,23 +50,23 @@ _TOKEN: Final = re.compile(r"\w+(?:[.,:/-]\w+)*")
 
 
 def goes_on(message: str) -> bool:
-    """Whether a short message asks for the next part, and for nothing else."""
+    """Whether a short message only asks for the next part."""
     return _says_only(message, _GOES_ON, _MOST_OWN)
 
 
 def is_done(message: str) -> bool:
-    """Whether a short message says that a step is done, or asks for the next one, and nothing else."""
+    """Whether a short message only says that a step is done, or asks for the next one."""
     return _says_only(message, _DONE, 0) or goes_on(message)
 
 
 def done_step(message: str) -> int | None:
-    """The number of the step that a message says is done: "step 8 is done"."""
+    """The number of the step that a message reports as done: "step 8 is done"."""
     numbers = re.findall(r"(?<![\w.,:])\d{1,2}(?![\w:%]|[.,]\d)", message)
     return int(numbers[0]) if len(numbers) == 1 and _says_only(message, _DONE, 0) else None
 
 
 def _says_only(message: str, phrases: re.Pattern[str], most: int) -> bool:
-    """Whether a short message has such a phrase, and at most so many words that say anything else."""
+    """Whether a short message has such a phrase, and at most `most` other content words."""
     folded = words.fold(message)
     longest = _LONGEST_RUN_ON if words.has_pairs(folded) else _LONGEST
     if len(folded) > longest or not phrases.search(folded):
@@ -76,7 +76,7 @@ def _says_only(message: str, phrases: re.Pattern[str], most: int) -> bool:
 
 
 def is_one_by_one(text: str) -> bool:
-    """Whether a text says, at one of its ends, that it is to be gone through part by part."""
+    """Whether a text says, at one of its ends, to go through it part by part."""
     ends = text if len(text) <= 2 * _LEAD else f"{text[:_LEAD]}\n{text[-_LEAD:]}"
     return _ONE_BY_ONE.search(words.fold(ends)) is not None
 
@@ -87,8 +87,11 @@ def lists_steps(text: str) -> bool:
 
 
 def step_parts(text: str) -> list[Range]:
-    """The parts of a text through which one goes: its sections where it speaks of such at one of its ends, else its paragraphs,
-    or lines; what says what is to be done is none. Nothing where it has few."""
+    """The parts of a text to go through.
+
+    Its sections, if it mentions them at one of its ends; otherwise its paragraphs or lines, without the instructions. Empty if
+    there are few.
+    """
     ends = set(words.words(words.fold(f"{text[:_LEAD]} {text[-_LEAD:]}")))
     if not _SECTIONS.isdisjoint(ends):
         sections = text_sections(text)
@@ -104,7 +107,7 @@ def step_parts(text: str) -> list[Range]:
 
 
 def _to_be_done(text: str, parts: Sequence[Range]) -> list[Range]:
-    """The parts that do not say how the others are gone through."""
+    """The parts without instructions on how to go through the others."""
     return [one for one in parts if not _ONE_BY_ONE.search(words.fold(text[slice(*one)]))]
 
 
@@ -113,7 +116,7 @@ def _worth(token: str) -> float:
 
 
 def _with_titles(text: str, blocks: Sequence[Range]) -> list[Range]:
-    """Paragraphs, each with the title above it; in front of the first one a short line announces them."""
+    """Paragraphs, each with the title above it; a short line before the first one announces them."""
     found: list[Range] = []
     title: Range | None = None
     for n, block in enumerate(blocks):
@@ -127,17 +130,18 @@ def _with_titles(text: str, blocks: Sequence[Range]) -> list[Range]:
 
 
 def says_part(part: str, answer: str) -> bool:
-    """Whether an answer has all of a part, but for its number."""
+    """Whether an answer contains a whole part, except for its number."""
     core = _MARK.sub("", part).strip()
     return len(core) >= _LEAST_CORE and core in answer
 
 
 def progress(text: str, parts: Sequence[Range], answers: Sequence[str]) -> tuple[int, int]:
-    """The number of the part up to which answers have come, and how many parts each covers: as many as let them share most.
+    """The number of the last part that answers have covered, and the number of parts that each covers, chosen so that they have
+    most in common.
 
     Args:
-        text: that has the parts.
-        answers: those that go through it, from the first.
+        text: the text with the parts.
+        answers: the answers that go through it, in order.
     """
     own = [frozenset(_TOKEN.findall(text[slice(*part)])) for part in parts]
     often = Counter(token for part in own for token in part)

@@ -38,7 +38,7 @@ _LONGEST: Final = 600  # characters of a message that asks so
 
 
 def used_symbols(text: str) -> list[str]:
-    """The letters that stand for something in a message, in order; none in a long one."""
+    """The letters used as symbols in a message, in order; empty for a long message."""
     return list(dict.fromkeys(_used(text))) if len(text) <= _LONGEST else []
 
 
@@ -53,7 +53,7 @@ def _used(text: str) -> Iterator[str]:
 
 
 def definitions(text: str) -> Iterator[tuple[str, Range]]:
-    """The letters for which a text says what they stand for, each with the line or the sentence that says so."""
+    """The letters that a text defines, each with the line or sentence that defines it."""
     start = 0
     listed: list[tuple[str, Range]] = []
     for line in text.splitlines(keepends=True):

@@ -15,7 +15,7 @@ from turnfold.compression.text.lexicon import lexicon, one_of
 Versions = tuple[int, ...]
 NEWEST: Final[Versions] = (-1,)
 ALL: Final[Versions] = tuple(range(8))
-#: The newest, and all that may hold what is wanted back in it.
+#: The newest, and all that may contain what is wanted back in it.
 WITH_OLDER: Final[Versions] = (-1, *ALL)
 
 _TABLES: Final = lexicon("versions")
@@ -24,7 +24,7 @@ _NUMBER_OF: Final = {word.replace("_", " "): n for section, n in reversed(_NUMBE
 _VERSION: Final = one_of("versions", "versions")
 _NUMBERED: Final = "|".join(one_of("versions", section) for section in _NUMBERS)
 _NAMING: Final = ("versions", *_NUMBERS, "new", "undo", "restore", "compare", "changed", "combine", "all")
-#: Words that tell which version is meant, and not which work.
+#: Words that say which version is meant, but not which work.
 VERSION_WORDS: Final = frozenset(word for section in _NAMING for phrase in _TABLES[section] for word in phrase.split("_"))
 _WORK: Final = "|".join(one_of("works", kind) for kind in ("code", "prose", "either"))
 # Parts of a work, of which there is a first one in every version.
@@ -63,7 +63,7 @@ _RUN_ON: Final = [(phrase.replace("_", " "), int(n)) for phrase, n in (one.split
 
 
 def _named(folded: str) -> set[int]:
-    """The versions that a message names; those that it has parts of put together, and the newest where it restores a part."""
+    """The versions that a message names; it may combine parts of several, or restore a part in the newest."""
     named = {_NUMBER_OF[found[1]] for pattern in (_BEFORE_NOUN, _BEHIND_NOUN) for found in pattern.finditer(folded)}
     named |= {number for phrase, number in _RUN_ON if phrase in folded}
     is_of_part, combines = _PLACE.search(folded) is not None, _COMBINE.search(folded) is not None
@@ -75,7 +75,7 @@ def _named(folded: str) -> set[int]:
 
 
 def asked_versions(folded: str) -> Versions:
-    """The versions of a work that a case-folded message asks for; () where it says nothing of them, and means the newest."""
+    """The versions of a work that a case-folded message requests; () if it mentions none and means the newest."""
     named = _named(folded)
     if _COMPARE.search(folded) or _CHANGED.search(folded):
         return _compared(folded, named)
@@ -90,7 +90,7 @@ def asked_versions(folded: str) -> Versions:
 
 
 def compares_versions(folded: str) -> bool:
-    """Whether a short case-folded message asks how versions differ, whatever they are of: "what changed in the new version?"."""
+    """Whether a short case-folded message asks how versions of anything differ: "what changed in the new version?"."""
     if len(folded) > _LONGEST_COMPARING or len(asked_versions(folded)) <= 1:
         return False
     is_compared = _COMPARE.search(folded) or _CHANGED.search(folded)
@@ -98,7 +98,7 @@ def compares_versions(folded: str) -> bool:
 
 
 def asks_to_revise(folded: str) -> bool:
-    """Whether a short case-folded message, behind a text, asks for another version of it: "shorter", "now with the dog in it"."""
+    """Whether a short case-folded message after a text asks for another version of it: "shorter", "now with the dog in it"."""
     said = folded.split()[:_BEGINNING]
     begins = any(map(_REVISES.match, (" ".join(said), folded.partition(", ")[2])))
     is_otherwise = len(said) < _BEGINNING and _OTHERWISE.search(folded) is not None
@@ -111,7 +111,7 @@ def names_number(folded: str) -> bool:
 
 
 def version_behind(folded: str) -> str:
-    """What a message says of the version behind the one that it means: "the dog" in "the version before the dog"."""
+    """A message's description of the version after the one it means: "the dog" in "the version before the dog"."""
     found = _VERSION_BEFORE.search(folded)
     return found[1] if found else ""
 

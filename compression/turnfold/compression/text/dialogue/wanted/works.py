@@ -40,7 +40,7 @@ _PLURALS: Final[dict[str, WorkKind]] = dict.fromkeys(sorted(_TABLES["several"]),
 _KIND_OF: Final = _PLURALS | {
     noun: kind for kind in reversed(_KINDS) for noun in sorted(_TABLES[kind] | _TABLES.get(f"definite {kind}", set()))
 }
-#: What says that a work is wanted, and nothing of which one.
+#: Words that say that a work is wanted, but not which one.
 WANTED_WORDS: Final = _TABLES["again"] | _TABLES["changes"] | _TABLES["shows"]
 _ALIKE_GROUPS: Final = [frozenset(line.split("=")) for line in _TABLES["alike"]]
 _DEFINITE, _INDEFINITE, _COMING = _TABLES["definite"], _TABLES["indefinite"], _TABLES["coming"]
@@ -123,15 +123,15 @@ _SCALED: Final = re.compile(
 )
 #: Letters of languages without articles that write with Latin ones.
 _HAVE_NO_ARTICLES: Final = re.compile("[ąćęłńśźżčďěňřšťůžğış]")
-#: In which "a" is "the", or nothing that speaks against it; of a few words of Portuguese most are Spanish too.
+#: Languages in which "a" means "the", or does not count as indefinite. Most short Portuguese texts are also valid Spanish.
 _HAVE_A: Final = ("portuguese", "spanish")
 _OWN_ANSWERS: Final = re.compile(one_of("works", "own answers"))
 _POSSESSIVE: Final = ("'s", "’s")  # "Olsen's offer"
 _MOST_APART: Final = 4  # words from a noun back to what makes it a known one
-_MOST_BEHIND: Final = 6  # words that name it, where no noun does
-_SHORT: Final = 120  # characters of one that names no kind of work
-_SHORT_QUESTION: Final = 10  # words of one that has the work for its subject
-_LONGEST: Final = 600  # characters of a message that asks so; a longer one brings its own text
+_MOST_BEHIND: Final = 6  # words after the request that name the work, if no noun does
+_SHORT: Final = 120  # characters of a message that names no kind of work
+_SHORT_QUESTION: Final = 10  # words of a question whose subject is the work
+_LONGEST: Final = 600  # characters of such a message; a longer one contains its own text
 _MOST_LINES: Final = 6
 _TELLING_SIGNS: Final = 2  # of a noun in a question; one sign is part of many words
 _BEGINNING: Final = 60  # characters of a message that are read for its first words
@@ -144,18 +144,18 @@ _SALUTATION: Final = re.compile(
 
 
 class AskedWork(NamedTuple):
-    """A work that a message asks for.
+    """A work that a message requests.
 
     Attributes:
         kind: "code" stands in a fence, "prose" is a message, "either" may be both.
-        telling: words that say which one is meant: the noun, unless it may name anything, and those between "the" and it.
-        alike: other nouns that it may have been asked for by.
-        by: role of whoever is said to have brought it; "" where nobody is.
-        versions: which of its versions are wanted.
-        is_several: whether all works are wanted that were made under this name.
-        number: how many of these; 0: any.
-        is_long: whether its noun is one for long texts, which people paste without saying what they are.
-        beside: other works that it asks for as well.
+        telling: words that identify it: the noun, unless it may name anything, and the words between "the" and the noun.
+        alike: other nouns under which it may have been requested.
+        by: the role said to have provided it; "" if unknown.
+        versions: the requested versions.
+        is_several: whether all works made under this name are requested.
+        number: the number of works requested; 0: any.
+        is_long: whether its noun is for long texts, which people paste without an introduction.
+        beside: other works that the message also requests.
         labels: letters or figures that tell it from others of its kind: "document b".
     """
 
@@ -172,12 +172,12 @@ class AskedWork(NamedTuple):
 
     @property
     def is_pasted(self) -> bool:
-        """Whether its noun is one for what people paste whole, and not for a part of it."""
+        """Whether its noun is for texts that people paste as a whole, rather than a part of one."""
         return self.is_long or (self.kind == "code" and not _TABLES["pasted code"].isdisjoint(self.telling))
 
 
 def asked_work(folded: str) -> AskedWork | None:
-    """The work that a case-folded message asks for, if it asks for one that is known already."""
+    """The work that a case-folded message requests, if it is known already."""
     if len(folded) > _LONGEST or folded.strip().count("\n") >= _MOST_LINES:
         return None
     words = _words(folded)
@@ -200,8 +200,9 @@ def asked_work(folded: str) -> AskedWork | None:
 
 
 def asked_again(folded: str, before: str) -> AskedWork | None:
-    """The long text or the code that a case-folded message asks for without its name: "now correct it", just after the message
-    before asked for it."""
+    """The long text or code that a case-folded message requests without naming it: "now correct it", directly after a request for
+    it.
+    """
     said = frozenset(_words(folded)) if len(folded) <= _SHORT else frozenset()
     if said.isdisjoint(_TABLES["it"]) or (said.isdisjoint(WANTED_WORDS) and not judging_sentences(folded)):
         return None
@@ -210,7 +211,7 @@ def asked_again(folded: str, before: str) -> AskedWork | None:
 
 
 def _scaled_work(folded: str) -> AskedWork | None:
-    """What is to be had for more or fewer, whatever it is: "scale the dal down to 5", "the pancakes for 14, please"."""
+    """Anything that can be scaled to a number: "scale the dal down to 5", "the pancakes for 14, please"."""
     found = _SCALED.match(folded) if len(folded) <= _SHORT else None
     if not found:
         return None
@@ -220,7 +221,7 @@ def _scaled_work(folded: str) -> AskedWork | None:
 
 
 def _is_port(words: Sequence[str], folded: str) -> bool:
-    """Whether a message asks for what is known to be written in another language of programs: "convert it to TypeScript"."""
+    """Whether a message requests known code in another programming language: "convert it to TypeScript"."""
     if len(folded) > _SHORT or not (named := _LANGUAGE.search(folded)):
         return False
     if not folded.isascii() and any(word in folded for word in _TABLES["run-on ports"]):
@@ -231,7 +232,7 @@ def _is_port(words: Sequence[str], folded: str) -> bool:
 
 
 def _judged_work(folded: str) -> AskedWork | None:
-    """The work that a message has judged, or has something made of: "a cover letter from my CV"."""
+    """The work that a message wants an opinion on, or wants something made from: "a cover letter from my CV"."""
     judging = judging_sentences(folded)
     found = _named_work(_words(judging), judging) if judging else None
     if found is None and _WHAT_BROUGHT.search(folded) and speaks_of_judging(folded):
@@ -250,8 +251,7 @@ def _own_answers(folded: str) -> AskedWork | None:
 
 
 def _subject(words: list[str]) -> AskedWork | None:
-    """The work that a short question asks to be judged by having it for its subject: "is my speech funny?"; not whether it says
-    a thing."""
+    """The work that is the subject of a short question about its quality, rather than its contents: "is my speech funny?"."""
     if len(words) > _SHORT_QUESTION or _TABLES["copulas"].isdisjoint(words[:1]) or not _TABLES["telling"].isdisjoint(words):
         return None
     known = (_known(words, at) for at in range(2, min(len(words) - 1, _MOST_APART + 1)))
@@ -259,8 +259,10 @@ def _subject(words: list[str]) -> AskedWork | None:
 
 
 def _brings_text(folded: str, words: Sequence[str]) -> bool:
-    """Whether what is to be translated stands in the message, in quotation marks in front of any noun for a work: in 'translate
-    "de stadhouder" in the caption' it does, in 'translate the poem "Erlkönig"' it does not. Or behind "this list:"."""
+    """Whether a message contains the text to translate, in quotation marks before any noun for a work, or after "this list:".
+
+    It does in 'translate "de stadhouder" in the caption', but not in 'translate the poem "Erlkönig"'.
+    """
     if ":" in folded and (_PASTED.search(folded) or _QUOTED_TEXT.search(folded)):
         return True
     quoted = None if _TABLES["translates"].isdisjoint(words) else _QUOTED.search(folded)
@@ -273,13 +275,13 @@ def is_code(noun: str) -> bool:
 
 
 def work_named(noun: str) -> AskedWork | None:
-    """The work that a noun names, whatever stands in front of it."""
+    """The work that a noun names, without regard to the words before it."""
     head = noun if noun in _KIND_OF else _head(noun)
     return _named(noun, head, ()) if head else None
 
 
 def named_work(folded: str) -> AskedWork | None:
-    """The letter, plan or list that a case-folded message asks something about: "what did I demand in the letter?"."""
+    """The letter, plan or list that a case-folded message asks about: "what did I demand in the letter?"."""
     if len(folded) > _LONGEST or folded.strip().count("\n") >= _MOST_LINES:
         return None
     words = _words(folded)
@@ -291,19 +293,19 @@ def named_work(folded: str) -> AskedWork | None:
 
 
 class MakingRequest(NamedTuple):
-    """A message that asks for something to be made: the names that it may be of; in a script without blanks all of its text."""
+    """A message that asks for something to be made: the possible names of it; in a script without spaces, the whole text."""
 
     names: frozenset[str]
     text: str = ""
 
     def asks_for(self, work: AskedWork) -> bool:
-        """Whether it is a work of this name."""
+        """Whether it requests a work of this name."""
         names = work.telling | work.alike
         return any(name in self.text for name in names) if self.text else not names.isdisjoint(self.names)
 
 
 def making_request(folded: str) -> MakingRequest | None:
-    """What a case-folded message asks to be made, if it asks for that."""
+    """What a case-folded message asks to have made; None if it doesn't."""
     if not folded.isascii() and any(word in folded for word in _TABLES["run-on makes"]):
         return MakingRequest(frozenset(), folded)
     words = set(_words(folded))
@@ -313,25 +315,27 @@ def making_request(folded: str) -> MakingRequest | None:
 
 
 def begins_making(folded: str) -> bool:
-    """Whether a case-folded message begins by asking for something to be made: "can you write a riddle"; in talk people make
-    differences, and plans of their own."""
+    """Whether a case-folded message begins by asking for something to be made: "can you write a riddle".
+
+    In conversation, people "make" differences, and plans of their own.
+    """
     return making_request(" ".join(folded[:_BEGINNING].split()[:_FIRST_WORDS])) is not None
 
 
 def has_form(text: str, work: AskedWork) -> bool:
-    """Whether a text has the form of the work: that of a letter, which begins with whom it is to."""
+    """Whether a text has the form of the work: a letter begins with its recipient."""
     is_letter = not _TABLES["letter"].isdisjoint(work.telling | work.alike)
     return is_letter and _SALUTATION.search(text, 0, _OPENING) is not None
 
 
 def _words(folded: str) -> list[str]:
-    """The words of a text; of "montre-moi" both."""
+    """The words of a text; both of "montre-moi"."""
     found = _WORD.findall(_ELISION.sub(r"\1' ", folded) if "'" in folded or "’" in folded else folded)
     return [part for word in found for part in ((word,) if word in _KIND_OF else word.split("-"))]
 
 
 def _head(word: str) -> str | None:
-    """The noun for a work that a word ends with: "letter" of "loveletter"."""
+    """The noun for a work at the end of a compound: "letter" in "loveletter"."""
     if word[-3:] not in _HEAD_ENDS:
         return None
     return next((end for size in _HEAD_SIZES if (end := word[-size:]) in _HEADS), None)
@@ -359,7 +363,7 @@ def _named_work(words: list[str], folded: str) -> AskedWork | None:
 
 
 def _beside(named: AskedWork, known: Sequence[AskedWork]) -> tuple[AskedWork, ...]:
-    """The long texts that a message names beside another one, each once: "the essay and the article"."""
+    """The long texts that a message names beside another one, without duplicates: "the essay and the article"."""
     found = [named]
     for one in known if named.is_long else ():
         if one.is_long and not any(_is_same(one, other) for other in found):
@@ -368,13 +372,13 @@ def _beside(named: AskedWork, known: Sequence[AskedWork]) -> tuple[AskedWork, ..
 
 
 def _is_same(some: AskedWork, other: AskedWork) -> bool:
-    """Whether two may be one; a document may be any."""
+    """Whether two may be the same work; a document may be any."""
     ours, theirs = some.telling | some.alike, other.telling | other.alike
     return not (ours and theirs) or not ours.isdisjoint(theirs)
 
 
 def _any_thing(words: list[str], folded: str) -> AskedWork | None:
-    """What is wanted once more, or all of it, whatever it is: "the cancellation again"."""
+    """Anything that a message wants again or completely: "the cancellation again"."""
     versions = asked_versions(folded)
     is_again = not _TABLES["again"].isdisjoint(words) or _PHRASES.search(folded)
     is_shown = bool(is_again) and not _TABLES["shows"].isdisjoint(words)
@@ -387,7 +391,7 @@ def _any_thing(words: list[str], folded: str) -> AskedWork | None:
 
 
 def _known(words: list[str], at: int) -> AskedWork | None:
-    """The work that a word names, where the words in front of it make it a known one."""
+    """The work that a word names, if the words before it make it a known one."""
     noun = words[at]
     head = noun if noun in _KIND_OF else _head(noun)
     if head is None:
@@ -421,7 +425,7 @@ def _is_long(*nouns: str) -> bool:
 
 
 def _parts(noun: str, head: str) -> list[str]:
-    """What may stand in front of the head of a compound: "kündigung" in "kündigungsschreiben"."""
+    """The first parts of a compound with this head: "kündigung" in "kündigungsschreiben"."""
     first = noun[: len(noun) - len(head)]
     parts = [first[: len(first) - len(link)] for link in _LINKS if first.endswith(link)]
     return [part for part in parts if len(part) >= _SHORTEST_PART]
@@ -437,7 +441,7 @@ def _is_run_on_wanted(folded: str) -> bool:
 
 
 def _run_on(folded: str, kinds: Sequence[WorkKind] = _KINDS, signs: int = 1) -> AskedWork | None:
-    """The same in scripts without blanks between words."""
+    """The same in scripts without spaces."""
     if folded.isascii():
         return None
     named = (
