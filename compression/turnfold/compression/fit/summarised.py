@@ -1,9 +1,9 @@
 """A model's summary of what a recovery leaves out.
 
-Lives here: what it is written of, and where it goes. Does not belong here: making a request smaller (``fit``), the checks
+Lives here: the messages it covers, and its place. Does not belong here: making a request smaller (``fit``), the checks
 (``summary``).
 
-The deterministic form is made first, and stands if no summary comes or may be used. A summary goes into the first user message
+The deterministic form is made first, and is used if there is no usable summary. A summary goes into the first user message
 that is kept: behind its own text where what is missing came later, in front of it where that came before. It is fenced like any
 quote.
 """

@@ -1,6 +1,6 @@
 """What happened to each message of a conversation, for `turnfold inspect`.
 
-Lives here: the account of changes, and that of changes to what was changed before. Does not belong here: making changes.
+Lives here: the account of changes, including changes of changed requests. Does not belong here: making changes.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Messages that must stay unchanged.
 
-Lives here: which they are. Does not belong here: what keeps them so (``units``: a message that is kept stays with its unit, as
+Lives here: finding them. Does not belong here: what keeps them so (``units``: a message that is kept stays with its unit, as
 one with an attachment does).
 
 A user names tools and roles in the options; a writer puts ``<keep>`` and ``</keep>`` around what must not change. The whole

@@ -1,7 +1,7 @@
 """Newer messages that match a question as well as the older ones that are quoted.
 
-Lives here: which these are. Does not belong here: messages that say themselves that they renew others (``recall.later``), what a
-passage is worth (``ranking``).
+Lives here: finding them. Does not belong here: messages that say themselves that they renew others (``recall.later``), scoring
+    passages (``ranking``).
 
 Quotes stand behind all that a request holds, so an older message that is quoted seems to be the newest word. People seldom
 say that something has changed: "so the hostel cancelled on us, we're at the inn for 138". Where a message with a figure has

@@ -1,6 +1,6 @@
 """The n greatest of many values.
 
-Lives here: which value is the n-th, exactly, and where the n greatest stand. Does not belong here: what the values are of.
+Lives here: which value is the n-th, exactly, and where the n greatest stand. Does not belong here: the meaning of the values.
 
 Of thousands of passages a few bear on a question as a rule, so only those near the best are put in order: a partition of 2,000
 values takes 44 us, of 100 values 1.

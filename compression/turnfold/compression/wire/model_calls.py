@@ -2,7 +2,7 @@
 
 Lives here: the body of a call, and reading its answer. Does not belong here: what is asked (``summary``), sending, headers.
 
-Nothing of a call is to be kept upstream (``store`` is false), and nothing is streamed.
+Calls are not stored upstream (``store`` is false), and not streamed.
 """
 
 from __future__ import annotations

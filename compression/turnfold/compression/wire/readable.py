@@ -1,7 +1,7 @@
 """Readable text of JSON without a known form: results of hosted tools, clear reasoning, future kinds.
 
 Lives here: telling texts from names of things and from data of media, and values from empty ones. Does not belong here: any wire
-format's kinds; what is done with the texts.
+format's kinds; uses of the texts.
 """
 
 from __future__ import annotations

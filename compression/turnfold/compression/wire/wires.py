@@ -1,6 +1,6 @@
 """Telling the wire formats apart.
 
-Lives here: which format a body is in where no path says so. Does not belong here: what a format looks like.
+Lives here: determining the format of a body without a path. Does not belong here: the formats.
 """
 
 from __future__ import annotations

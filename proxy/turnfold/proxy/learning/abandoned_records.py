@@ -1,7 +1,7 @@
 """Folds that were given up, as records of the store.
 
-Lives here: their keys and form, and that the first writer wins. Does not belong here: memory in front of them, what a request
-does about one (``chat.abandoning``).
+Lives here: their keys and form, and letting the first writer win. Does not belong here: caching them, how requests use them
+    (``chat.abandoning``).
 
 A record says that a fold of this conversation took longer than a request may wait, and what was sent instead. It holds no text.
 """

@@ -1,10 +1,10 @@
 """What was decided of folds, as records of the store, each under the beginning of the conversation that it was decided for.
 
-Lives here: their keys, their form, and that the first writer wins. Does not belong here: memory in front of them
-(``learning.deciding``), what is decided (``compression.fold.decisions``).
+Lives here: their keys and form, and letting the first writer win. Does not belong here: caching them (``learning.deciding``),
+    deciding (``compression.fold.decisions``).
 
-A record is never changed, and is found by content: conversations that begin alike share the decisions of their common beginning,
-and part where they part. It holds shares and switches, and the text of summaries that were adopted.
+A record is never changed, and is found by content: conversations with a common beginning share its decisions. It holds shares and
+    switches, and the text of summaries that were adopted.
 """
 
 from __future__ import annotations

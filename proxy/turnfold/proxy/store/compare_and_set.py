@@ -3,8 +3,8 @@
 Lives here: the loop of read, change and swap, its waits, and taking turns within a process. Does not belong here: what is
 changed.
 
-In every round somebody's swap succeeds, so whoever loses only has to try again. It waits a little longer each time, without
-randomness: rounds are short, and whoever waits longest is at most one step behind.
+In every round one swap succeeds, so the losers only have to try again. Each waits a little longer every time, without randomness:
+rounds are short, and the longest wait is at most one step behind.
 """
 
 from __future__ import annotations

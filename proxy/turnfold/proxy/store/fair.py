@@ -1,10 +1,10 @@
 """Space shared by tenants: whose items are evicted when it is full.
 
-Lives here: the fair level, and a memory of recently used values that keeps to it. Does not belong here: what is kept, times to
-live.
+Lives here: the fair level, and a memory of recently used values that keeps to it. Does not belong here: the values, times to
+    live.
 
-When the whole is full, every tenant is cut to one level, the highest at which all fit. Whoever is below it loses nothing, however
-much the others write; a tenant that is alone may use everything.
+When the memory is full, every tenant is cut to the same level, the highest at which all fit. A tenant below it loses nothing,
+however much the others write; a single tenant may use everything.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """From a store's URL to a store.
 
-Lives here: which URL means which back-end, and its layers. Does not belong here: settings' validation.
+Lives here: the back-end for each URL, and its layers. Does not belong here: settings' validation.
 
-Around a back-end, from the inside: encryption where there are keys, time-outs and the circuit breaker, the memory of recent
+Around a back-end, from the inside: encryption if there are keys, time-outs and the circuit breaker, the memory of recent
 values.
 """
 

@@ -1,10 +1,10 @@
 """A store whose values are sealed before they reach the back-end.
 
-Lives here: sealing on the way in, opening on the way out, and the check whether these keys fit what is stored. Does not belong
+Lives here: sealing on the way in, opening on the way out, and checking that the keys fit the stored values. Does not belong
 here: the cipher.
 
 Every item's value is sealed; keys of items, logs (receipts) and counts are not: they hold ids, names and figures, no text. A
-value that was stored before there were keys is read as it is, and stays so until it expires. One that no key opens is left out,
+value stored before there were keys is read unencrypted until it expires. A value that no key opens is skipped,
 told once, and never replaced by `swap`.
 
 One item says that the store is sealed, and with which key. A process without a key that fits is refused every call: it would
