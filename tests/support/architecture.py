@@ -31,7 +31,7 @@ PACKAGES: Final = ("turnfold.compression", "turnfold.config", "turnfold.proxy")
 
 #: Wings of the engine; later ones use earlier ones only, those of one row may use each other.
 WINGS: Final = (
-    ("errors", "options", "tokens", "memo", "calibration", "warmth"),
+    ("errors", "lazy", "options", "tokens", "memo", "calibration", "warmth"),
     ("text",),
     ("scorers",),
     ("shorten",),
@@ -428,6 +428,24 @@ def _changed(module: Module) -> set[str]:
     return found
 
 
+def patterns_wait_for_their_first_use(modules: Sequence[Module]) -> list[str]:
+    """No pattern of the engine is compiled while its module is imported (``lazy.pattern``)."""
+    return [
+        module.at(node, "compiles a pattern on import")
+        for module in modules
+        if module.inside(FACE)
+        for node in _run_on_import(module.tree)
+        if isinstance(node, ast.Call) and _dotted(node.func) == "re.compile"
+    ]
+
+
+def _run_on_import(node: ast.AST) -> Iterator[ast.AST]:
+    for child in ast.iter_child_nodes(node):
+        if not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            yield child
+            yield from _run_on_import(child)
+
+
 def class_names_are_unique(modules: Sequence[Module]) -> list[str]:
     """One class, one name: no two modules have a class of the same name at their top level, a leading underscore aside."""
     first: dict[str, str] = {}
@@ -494,6 +512,7 @@ RULES: Final[Mapping[str, Rule]] = {
         fail_open_has_one_home,
         faces_are_explicit,
         engine_keeps_no_state,
+        patterns_wait_for_their_first_use,
         class_names_are_unique,
         modules_have_names_of_their_own,
     )

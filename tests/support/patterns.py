@@ -20,7 +20,7 @@ from typing import Any, Final, NamedTuple
 import turnfold.compression
 import turnfold.config
 import turnfold.proxy
-from turnfold.compression.text.lexicon import LazyPattern
+from turnfold.compression.lazy import LazyPattern
 
 _OURS: Final = "turnfold."
 _REPEATS: Final = frozenset({sre.MAX_REPEAT, sre.MIN_REPEAT, sre.POSSESSIVE_REPEAT})
@@ -94,7 +94,7 @@ def _inside(value: Any, seen: set[int]) -> Iterator[re.Pattern[Any]]:
     if isinstance(value, re.Pattern):
         yield value
     elif isinstance(value, LazyPattern):
-        yield value()
+        yield re.compile(value.pattern, value.wanted)
     elif id(value) not in seen:
         seen.add(id(value))
         for part in _parts(value):

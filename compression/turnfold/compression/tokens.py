@@ -12,7 +12,6 @@ from __future__ import annotations
 import binascii
 import gzip
 import hashlib
-import re
 import types
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -23,6 +22,7 @@ from typing import Final, Literal, NamedTuple
 import tiktoken
 from tiktoken_ext import openai_public
 
+from turnfold.compression import lazy
 from turnfold.compression.memo import Memo, digest
 
 EncodingName = Literal["o200k_base", "cl100k_base"]
@@ -34,10 +34,10 @@ BORDER_ENCODING: Final[EncodingName] = "o200k_base"
 
 # The longest runs of one class that tiktoken's backtracking regex can handle; a million blanks make it fail. Searched for only at
 # the start of a run: searching at each of its characters would take quadratic time.
-_LONG_RUN: Final = re.compile(r"(?<!\s)\s{4000}|(?<!\S)\S{20000}")
+_LONG_RUN: Final = lazy.pattern(r"(?<!\s)\s{4000}|(?<!\S)\S{20000}")
 _PIECE: Final = 4000
 # Any such run fills one of the stretches of half its length; usually the first characters of each stretch rule that out.
-_HALVES: Final = ((2000, re.compile(r"\S")), (10000, re.compile(r"\s")))
+_HALVES: Final = ((2000, lazy.pattern(r"\S")), (10000, lazy.pattern(r"\s")))
 
 
 def _checked_ranks(url: str, expected_hash: str | None = None) -> dict[bytes, int]:
@@ -172,8 +172,8 @@ def counter_for_model(model: str) -> ModelCounter:
 
 
 # A place where both vocabularies split, whatever the context: after a line break, before a letter, "<" or "[".
-_SEAM: Final = re.compile(r"(?<=\n)(?=[A-Za-z<\[])")
-_SEAM_BREAK: Final = re.compile(r"\n(?=[A-Za-z<\[])")  # the same with the line break, which the regex engine finds fast
+_SEAM: Final = lazy.pattern(r"(?<=\n)(?=[A-Za-z<\[])")
+_SEAM_BREAK: Final = lazy.pattern(r"\n(?=[A-Za-z<\[])")  # the same with the line break, which the regex engine finds fast
 _LONGEST_LINE: Final = 2000
 _LONG: Final = 500  # characters from which a lookup is faster than counting
 _TAILS: Final = ("tails",)
@@ -219,7 +219,7 @@ _VERY_LONG: Final = 50_000  # characters from which counting takes longer than c
 _MOST_VERY_LONG: Final = 2
 _NEAR_END: Final = 2000  # characters in which to look for a seam
 # Like `_SEAM`, before any letter; or between two words, since a run of letters ends at a blank, which belongs to the next token.
-_INNER_SEAM: Final = re.compile(r"(?<=\n)(?=[^\W\d_])|(?<=[A-Za-z])(?= [A-Za-z])")
+_INNER_SEAM: Final = lazy.pattern(r"(?<=\n)(?=[^\W\d_])|(?<=[A-Za-z])(?= [A-Za-z])")
 
 
 class _CountedText(NamedTuple):
@@ -276,9 +276,9 @@ def count_line(line: str, counter: ModelCounter) -> tuple[int, ...] | None:
 
 
 # In both vocabularies a run of letters is split before these characters and after itself, whatever follows.
-_FIRST_WORD: Final = re.compile(r"[A-Za-z]{1,30}(?=[ ,.!?:;])")
-_LAST_STOPS: Final = re.compile(r"(?<=[A-Za-z])[.!?)\]\"]{0,3}\Z")
-_LABEL: Final = re.compile(r"[A-Za-z]\w{0,30}")
+_FIRST_WORD: Final = lazy.pattern(r"[A-Za-z]{1,30}(?=[ ,.!?:;])")
+_LAST_STOPS: Final = lazy.pattern(r"(?<=[A-Za-z])[.!?)\]\"]{0,3}\Z")
+_LABEL: Final = lazy.pattern(r"[A-Za-z]\w{0,30}")
 
 
 def count_labelled(label: str, text: str, known: int, counter: ModelCounter) -> tuple[int] | None:

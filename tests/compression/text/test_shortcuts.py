@@ -261,7 +261,7 @@ def _begins_a_phrase(parsed: Any, *, at_word: bool = False) -> tuple[bool, bool]
 
 def test_phrases_that_are_looked_for_at_their_beginnings_begin_nowhere_else() -> None:
     found = [
-        overall._OVERALL(),
+        overall._OVERALL,
         told_before._forms(),
         requests._ALL,
         requests._WHOLE,

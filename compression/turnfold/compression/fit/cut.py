@@ -15,7 +15,6 @@ System and developer messages are whole in all of them, signed messages are whol
 from __future__ import annotations
 
 import json
-import re
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,7 +22,7 @@ from dataclasses import dataclass, replace
 from math import ceil
 from typing import Final
 
-from turnfold.compression import tokens
+from turnfold.compression import lazy, tokens
 from turnfold.compression.fit.asked import asked_ranges, question_before
 from turnfold.compression.fit.middle import cut_middle
 from turnfold.compression.fold.changing import settle
@@ -54,7 +53,7 @@ WAIVED: Final = frozenset({"last-user-broken", ATTACHMENT_LOST, TURN_BROKEN})
 #: Levels in descending order.
 LEVELS: Final[tuple[int, ...]] = tuple(sorted({int(_HARD * _STEP**k) for k in range(130)}, reverse=True))
 
-_STRING: Final = re.compile(r'("(?:[^"\\]|\\.)*+")(\s*:)?')  # with what follows a key
+_STRING: Final = lazy.pattern(r'("(?:[^"\\]|\\.)*+")(\s*:)?')  # with what follows a key
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final
 
-from turnfold.compression import tokens
+from turnfold.compression import lazy, tokens
 from turnfold.compression.text.protect import protected_spans
 
 _NEAR_LINE: Final = 240
@@ -30,8 +30,8 @@ _TRIES: Final = 6
 _FULL: Final = 0.05  # share of the room that may stay unused
 _LEFT_OUT: Final = "…"
 _TINY: Final = 16  # tokens below which only a head is kept
-_FENCE: Final = re.compile(r"^[ \t]{0,3}(```+|~~~+)", re.MULTILINE)
-_SENTENCE: Final = re.compile(r"[.!?。！？…][\"')\]»”]?\s")
+_FENCE: Final = lazy.pattern(r"^[ \t]{0,3}(```+|~~~+)", re.MULTILINE)
+_SENTENCE: Final = lazy.pattern(r"[.!?。！？…][\"')\]»”]?\s")
 
 
 def cut_middle(text: str, cap: int, count: int, wanted: Sequence[tuple[int, int]] = (), name: str = "") -> str:

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
+from turnfold.compression import lazy
 from turnfold.compression.fit.overflow_table import FIGURE, TABLE, OverflowRule, Says
 
 #: Bytes of an error body that are examined; the longest real one known is under 2 KB.
@@ -98,12 +99,12 @@ _HOLDERS: Final = frozenset(
 )
 _REFUSED: Final = frozenset({400, 413, 422})
 _NEVER: Final = frozenset({401, 402, 403, 404, 408, 409, 429})
-_LOOSE_FIELD: Final = re.compile(r'"(\w{1,40})"\s{0,20}:\s{0,20}(?:"((?:[^"\\]|\\.)*)|(\d{1,12}))')
+_LOOSE_FIELD: Final = lazy.pattern(r'"(\w{1,40})"\s{0,20}:\s{0,20}(?:"((?:[^"\\]|\\.)*)|(\d{1,12}))')
 _SCALES: Final = {"k": 1000, "m": 1_000_000}
 #: Where a message that is an object has its words (OData: ``"message": {"lang": "en", "value": "..."}``).
 _SPOKEN: Final = ("value", "text")
-_TAG: Final = re.compile(r"<(?:style|script)[^>]{0,200}>[^<]{0,4000}<|<[^<>]{0,400}>")
-_ECHO: Final = re.compile(
+_TAG: Final = lazy.pattern(r"<(?:style|script)[^>]{0,200}>[^<]{0,4000}<|<[^<>]{0,400}>")
+_ECHO: Final = lazy.pattern(
     r"(?:input was|input_value|received value|value was|got value|you (?:sent|passed)"
     r"|\b(?:content|near|unexpected|pars(?:e|ing)|text|says|saying|said|wrote|unsupported|decod(?:e|ing)|user message"
     r"|starting with|beginning with|found|invalid (?:message|content|text|string|role)))\W{0,5}['\"`“‘«].*"
@@ -111,19 +112,19 @@ _ECHO: Final = re.compile(
     re.DOTALL,
 )
 # Names of models, and a quotation of which the error says that it is not what it should be: neither says anything itself.
-_QUOTED: Final = re.compile(
+_QUOTED: Final = lazy.pattern(
     r"(?<=\bmodel )(?:id |name )?['\"`][^'\"`\s]{1,100}['\"`]|(?<=\bmodel: )(?!\d+\b)[^\s,]{1,100}"
     r"|(?<!\w)(['\"`])[^'\"`\n]{1,400}\1(?= (?:is|are|was) (?:not|an? (?:invalid|unknown)|invalid|unknown|unsupported)\b)"
 )
 
 # Quoted words of somebody who speaks of himself: a server does not.
-_OF_SOMEBODY: Final = re.compile(
+_OF_SOMEBODY: Final = lazy.pattern(
     r"(?<!\w)(?:\"(?=[^\"]*\b(?:i|my|me)\b)[^\"]*\"|'(?=[^'\n]*\b(?:i|my|me)\b)[^'\n]*'(?!\w)|[“«](?=[^”»]*\b(?:i|my|me)\b)[^”»]*[”»])"
 )
 
 # A word with figures in it, as names of models have ("llama-3.3-70b", "qwen2.5"): none of them counts anything.
-_NAMED: Final = re.compile(r"(?<![\w.-])[a-z](?:[a-z0-9_-]|\.(?=\d))*\d(?:[a-z0-9_-]|\.(?=\d))*")
-_MEASURES: Final = re.compile(r"max|len|limit|ctx|context|token|size|window|prompt|input|n_keep")
+_NAMED: Final = lazy.pattern(r"(?<![\w.-])[a-z](?:[a-z0-9_-]|\.(?=\d))*\d(?:[a-z0-9_-]|\.(?=\d))*")
+_MEASURES: Final = lazy.pattern(r"max|len|limit|ctx|context|token|size|window|prompt|input|n_keep")
 
 
 @dataclass(slots=True)

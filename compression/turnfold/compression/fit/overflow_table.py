@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, Literal
 
+from turnfold.compression import lazy
+
 Says = Literal["no", "full", "certain", "compared", "limit", "total", "prompt", "output", "prompt-only", "at-least"]
 Where = Literal["text", "code", "field"]
 
@@ -71,7 +73,7 @@ _INPUT: Final = (
 )
 _UNIT: Final = r"(?:tok[ei]n\w*|tok\b|belirteç\w*|токен\w*|jeton\w*|トークン|토큰|टोकन|טוקנ\w*|โทเค็น)"
 #: A figure anywhere, if it is no part of a name.
-FIGURE: Final = re.compile(rf"(?<![\w.,-])(?<!\bby )({_NUMBER})(?![-:]\d)")
+FIGURE: Final = lazy.pattern(rf"(?<![\w.,-])(?<!\bby )({_NUMBER})(?![-:]\d)")
 _TOKENS: Final = r"context|\btokens?\b"
 
 #: Everything is matched in lower case. For each kind of figure, the first matching line counts.

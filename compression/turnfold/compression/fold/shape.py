@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final, NamedTuple
 
-from turnfold.compression import tokens
+from turnfold.compression import lazy, tokens
 from turnfold.compression.memo import Memo, continued
 from turnfold.compression.shorten.birth import shape
 from turnfold.compression.text.duplicates import duplicates
@@ -28,12 +28,12 @@ _READERS: Final = frozenset(
     {"cat", "document", "edit", "editor", "file", "files", "notebook", "open", "patch", "read", "resource", "view", "write"}
 )
 #: The same for commands and file names in its arguments.
-_READS: Final = re.compile(
+_READS: Final = lazy.pattern(
     r"\b(?:bat|cat|diff|head|less|more|nl|sed|tail|type|Get-Content|git show)\b"
     r"|\.(?:jsonl?|ndjson|geojson|ipynb|ya?ml|toml|lock|csv|tsv|xml|html?|md|txt|ini|cfg|conf|log)\b",
     re.IGNORECASE,
 )
-_NAME_WORDS: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
+_NAME_WORDS: Final = lazy.pattern(r"[A-Z]?[a-z]+|[A-Z]+")
 _LEAST: Final = 100  # tokens; a smaller result stays unchanged
 _UNSETTLED: Final = 8  # newest messages
 _SHOWN_ARGUMENTS: Final = 60  # characters

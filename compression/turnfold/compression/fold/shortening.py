@@ -6,11 +6,10 @@ are, where blocks stand (``write``).
 
 from __future__ import annotations
 
-import re
 from collections.abc import Container, Iterator, Sequence
 from typing import Final
 
-from turnfold.compression import tokens
+from turnfold.compression import lazy, tokens
 from turnfold.compression.fold.shape import references
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import Prose
@@ -22,7 +21,7 @@ from turnfold.compression.shorten.lines import names, visible_parts
 from turnfold.compression.text.dialogue.wanted.picks import picked
 from turnfold.compression.wire.conversation import Message, Path, Texts
 
-_WORD: Final = re.compile(r"\w{3,}")
+_WORD: Final = lazy.pattern(r"\w{3,}")
 _OFFER: Final = 240  # tokens
 
 

@@ -9,11 +9,11 @@ was produced, other thinking included. So a fold event takes all earlier thinkin
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from turnfold.compression import lazy
 from turnfold.compression.fold.plan import Plan
 from turnfold.compression.fold.units import Unit
 from turnfold.compression.options import FoldOptions
@@ -31,10 +31,10 @@ class _Bound:
 # Anthropic, "Preserved thinking": Fable, Opus 5.5, Sonnet 5.5, Haiku 5.5; Claude 5.1 and later.
 _CLAUDE: Final = _Bound(frozenset({"fable"}), (5, 1))
 # The API's answer in this case.
-_REFUSED: Final = re.compile(rb"Invalid `signature` in `thinking` block")
+_REFUSED: Final = lazy.pattern(rb"Invalid `signature` in `thinking` block")
 # claude-opus-5-5-20260801, anthropic/claude-sonnet-5.5, eu.anthropic.claude-haiku-5-5-v1:0, claude-3-5-sonnet. A date is no
 # version.
-_NAME: Final = re.compile(r"claude-(?:(?P<family>[a-z]+)(?:-|$))?(?:(?P<major>\d{1,2})(?:[-.](?P<minor>\d{1,2}))?(?!\d))?")
+_NAME: Final = lazy.pattern(r"claude-(?:(?P<family>[a-z]+)(?:-|$))?(?:(?P<major>\d{1,2})(?:[-.](?P<minor>\d{1,2}))?(?!\d))?")
 
 
 def binds_thinking(model: str) -> bool:

@@ -6,13 +6,13 @@ Lives here: grouping messages so that a tool call and its results stay together.
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate, pairwise
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
+from turnfold.compression import lazy
 from turnfold.compression.fold.shape import ShapedResult
 from turnfold.compression.memo import Grown, Memo, continued
 from turnfold.compression.shorten.facts import facts_tokens
@@ -104,7 +104,7 @@ _SOON: Final = 2  # messages of the user within which work on rows begins
 _SOON_ASKED: Final = 6  # requests within which these must be sent: an agent may continue alone
 _LONGEST_OVER_ALL: Final = 300  # characters of a question about all kept entries
 _LONGEST_ENTRY: Final = 100  # characters of an entry
-_ASKS: Final = re.compile(r"[?？؟]")
+_ASKS: Final = lazy.pattern(r"[?？؟]")
 _FEWEST_EXAMPLES: Final = 4
 _LEAST_RULES: Final = 60  # tokens of a message with instructions for each later message
 _MOST_RULES: Final = 4_000

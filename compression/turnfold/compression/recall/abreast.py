@@ -11,12 +11,12 @@ the request holds it elsewhere.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
 
+from turnfold.compression import lazy
 from turnfold.compression.memo import Memo, of_each
 from turnfold.compression.recall.leaves import leaves_of, message_terms
 from turnfold.compression.recall.passage_index import Floats, Ints, PassageIndex
@@ -29,7 +29,7 @@ _AS_MUCH: Final = 0.8  # share of the best quote's match with the question that 
 _MOST: Final = 2  # messages added at most
 _AHEAD: Final = 1.001
 _NEARLY: Final = 0.999  # tolerance for sums added in another order
-_FIGURE: Final = re.compile(r"\d")
+_FIGURE: Final = lazy.pattern(r"\d")
 
 
 class Abreast(NamedTuple):

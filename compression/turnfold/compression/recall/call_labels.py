@@ -19,6 +19,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, Final, NamedTuple, Protocol
 
+from turnfold.compression import lazy
 from turnfold.compression.text.private import redact
 from turnfold.compression.text.quotes import Quotable, Source
 
@@ -31,24 +32,24 @@ _LEAD: Final = 8  # characters shown before the part that differs
 _MOST_READ: Final = 2000  # characters of a value that are examined
 _MOST_READ_OF: Final = 16  # arguments of a call that are examined
 _CUT: Final = "…"
-_BLANKS: Final = re.compile(r"[\s\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]+")
-_SECRET_KEY: Final = re.compile(
+_BLANKS: Final = lazy.pattern(r"[\s\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]+")
+_SECRET_KEY: Final = lazy.pattern(
     r"passw(?:or)?d|passphrase|\bpwd|secret|token(?!s)|credential|authori[sz]ation|api_?-?key|private_?-?key|access_?-?key|cookie"
     r"|\bpin\b|\bcvv|session_?-?key|bearer",
     re.IGNORECASE,
 )
-_SECRET: Final = re.compile(
+_SECRET: Final = lazy.pattern(
     r"(?:\b(?:sk|pk|rk|ghp|gho|ghs|glpat|xox[abp])[-_]|AKIA|eyJ|\bBearer |://[^/\s:@]{1,80}:)[^\s\"']{4,}"
     r"|(?:passw(?:or)?d|secret|token|api_?-?key)\s{0,4}[=:]\s{0,4}[^\s\"'&;]{3,}",
     re.IGNORECASE,
 )
 _READ_OF_END: Final = 2000  # characters at the end of an assistant's text in which a call is looked for
 _EDIT: Final = "<<<<<<<"  # start of an edit to a file
-_JSON_BEGINS: Final = re.compile(r"(?:^|^[^{}\[\]\n]{0,80}:[*_ ]{1,4})([{\[])", re.MULTILINE)
+_JSON_BEGINS: Final = lazy.pattern(r"(?:^|^[^{}\[\]\n]{0,80}:[*_ ]{1,4})([{\[])", re.MULTILINE)
 _FENCES: Final = ("```", "~~~")
-_CLOSED: Final = re.compile(r"</([A-Za-z][\w.:-]{0,60})>\s{0,200}\Z")
-_TAG: Final = re.compile(r"</?[A-Za-z][^<>\n]{0,200}>")
-_LABEL_LINE: Final = re.compile(r"^[*_ ]{0,4}[^\W\d_][^\n:：]{0,38}[:：][*_ ]{0,4}", re.MULTILINE)
+_CLOSED: Final = lazy.pattern(r"</([A-Za-z][\w.:-]{0,60})>\s{0,200}\Z")
+_TAG: Final = lazy.pattern(r"</?[A-Za-z][^<>\n]{0,200}>")
+_LABEL_LINE: Final = lazy.pattern(r"^[*_ ]{0,4}[^\W\d_][^\n:：]{0,38}[:：][*_ ]{0,4}", re.MULTILINE)
 
 
 class ShownCall(Protocol):

@@ -12,6 +12,7 @@ from typing import Final
 
 import numpy as np
 
+from turnfold.compression import lazy
 from turnfold.compression.recall.fence import FRAME
 from turnfold.compression.recall.passage_index import PassageIndex
 from turnfold.compression.recall.question import has_content
@@ -55,7 +56,7 @@ def beginning(ranking: RankedQuotes, sources: Sequence[Quotable], messages: int,
 
 
 # A call with which an agent writes down what is to be done (Claude Code, Codex, LangChain, Cline), and the beginning of its JSON.
-_PLAN: Final = re.compile(r"^(?=\w++ [{\[])\w*?(?:todo|update_plan|task_progress|set_plan)", re.IGNORECASE | re.MULTILINE)
+_PLAN: Final = lazy.pattern(r"^(?=\w++ [{\[])\w*?(?:todo|update_plan|task_progress|set_plan)", re.IGNORECASE | re.MULTILINE)
 
 
 def users_first(ranking: RankedQuotes, index: PassageIndex, sources: Sequence[Quotable], room: float) -> RankedQuotes:

@@ -8,33 +8,33 @@ Which of "04/03" is the month nobody knows, so it is either.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Final, NamedTuple
 
+from turnfold.compression import lazy
 from turnfold.compression.text.lexicon import lexicon
 
 _MONTHS: Final = {name: int(number) for number, names in lexicon("months").items() for name in sorted(names)}
-_HINT: Final = re.compile(r"\d")
-_LETTERS: Final = re.compile(r"[^\W\d_]{3,}")  # of a month's name, which stands alone
+_HINT: Final = lazy.pattern(r"\d")
+_LETTERS: Final = lazy.pattern(r"[^\W\d_]{3,}")  # of a month's name, which stands alone
 _NAMES: Final = "|".join(sorted(_MONTHS, key=lambda name: (-len(name), name)))
 # Each starts with one character class, which the regex engine finds fast.
-_TIME: Final = re.compile(
+_TIME: Final = lazy.pattern(
     r"(?P<hour>\d(?<![\d:.,/-]\d)\d?)(?:(?:[:.](?P<minute>[0-5]\d))? ?(?P<half>[ap])\.?m\b|[:h](?P<exact>[0-5]\d)(?![\d:])"
     r"|(?:[:.](?P<clock>[0-5]\d))? ?(?:uhr|h|heures?)\b)"
 )
-_DAY_FIRST: Final = re.compile(
+_DAY_FIRST: Final = lazy.pattern(
     rf"(?P<day>\d(?<![\w.:/-]\d)\d?)(?:\.|st|nd|rd|th|er|º|ª)? (?:of |de |d['’])?(?P<month>{_NAMES})\b"
 )
-_DAY_BEHIND: Final = re.compile(r"(?P<day>\d(?<=[^\s\d] \d)\d?)(?:st|nd|rd|th)?(?![\w:]|\.\d|%)")
-_MONTH_BEFORE: Final = re.compile(rf"\b(?P<month>{_NAMES})\.? \Z")
+_DAY_BEHIND: Final = lazy.pattern(r"(?P<day>\d(?<=[^\s\d] \d)\d?)(?:st|nd|rd|th)?(?![\w:]|\.\d|%)")
+_MONTH_BEFORE: Final = lazy.pattern(rf"\b(?P<month>{_NAMES})\.? \Z")
 _LONGEST_MONTH: Final = 13  # characters, with the text before and after it
-_FIGURES: Final = re.compile(
+_FIGURES: Final = lazy.pattern(
     r"(?P<day>\d(?<![\w.:/-]\d)\d?)(?:\.(?P<month>[01]?\d)\.(?:(?:19|20)?\d\d\b(?!\.\d))?(?!\d)"
     r"|/(?P<other>[0-3]?\d)(?:/(?:19|20)?\d\d)?(?![\w/]))"
 )
-_ISO: Final = re.compile(r"\d(?<![\w.:/-]\d)\d\d\d-(?P<month>[01]\d)-(?P<day>[0-3]\d)\b")
+_ISO: Final = lazy.pattern(r"\d(?<![\w.:/-]\d)\d\d\d-(?P<month>[01]\d)-(?P<day>[0-3]\d)\b")
 _MOST_MONTHS: Final = 12
 _MOST_DAYS: Final = 31
 _NOON: Final = 12

@@ -31,6 +31,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from turnfold.compression import lazy
 from turnfold.compression.text.passages import estimate
 from turnfold.compression.text.quotes import Quotable, Quote
 from turnfold.compression.text.records import table_records
@@ -71,15 +72,15 @@ _LABEL_TAIL: Final = rf"(\\*{_MARKUP}{_ROLE}[*_~`]{{0,3}}{_GAP}{_SPEAKER}{_MARKU
 # Also the borders of a state block and our own markers: quoted text must not put a state in force or pass for a folded section.
 _LOOK_ALIKE: Final = r"(?:[<＜‹〈][\s/／]*quotes|[\[［]\s*(?:(?:end\s+of\s+)?conversation\s+state|turnfold))"
 _BRACKET_TAIL: Final = rf"(\\*{_LOOK_ALIKE})"
-_LABEL: Final = re.compile(_LINE_START + _LABEL_TAIL, re.IGNORECASE)
-_ESCAPED_LABEL: Final = re.compile(_LINE_START + r"\\" + _LABEL_TAIL, re.IGNORECASE)
+_LABEL: Final = lazy.pattern(_LINE_START + _LABEL_TAIL, re.IGNORECASE)
+_ESCAPED_LABEL: Final = lazy.pattern(_LINE_START + r"\\" + _LABEL_TAIL, re.IGNORECASE)
 # The look-behind keeps a long run of backslashes linear.
-_BRACKET: Final = re.compile(r"(?<!\\)" + _BRACKET_TAIL, re.IGNORECASE)
-_ESCAPED_BRACKET: Final = re.compile(r"(?<!\\)\\" + _BRACKET_TAIL, re.IGNORECASE)
-_ANY_BRACKET: Final = re.compile(_LOOK_ALIKE, re.IGNORECASE)
-_LABEL_END: Final = re.compile(rf"([)）]{_MARKUP}{_GAP})(?=[:：﹕])")
-_NO_ROLE: Final = re.compile(r"\W+")
-_NO_NAME: Final = re.compile(r"[^\w.@-]+")
+_BRACKET: Final = lazy.pattern(r"(?<!\\)" + _BRACKET_TAIL, re.IGNORECASE)
+_ESCAPED_BRACKET: Final = lazy.pattern(r"(?<!\\)\\" + _BRACKET_TAIL, re.IGNORECASE)
+_ANY_BRACKET: Final = lazy.pattern(_LOOK_ALIKE, re.IGNORECASE)
+_LABEL_END: Final = lazy.pattern(rf"([)）]{_MARKUP}{_GAP})(?=[:：﹕])")
+_NO_ROLE: Final = lazy.pattern(r"\W+")
+_NO_NAME: Final = lazy.pattern(r"[^\w.@-]+")
 _SOURCE: Final = itemgetter(0)
 
 

@@ -9,7 +9,6 @@ and that of a split into words, is per call.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -19,6 +18,7 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from turnfold.compression import lazy
 from turnfold.compression.memo import Memo
 from turnfold.compression.recall.dates import with_times_and_dates
 from turnfold.compression.scorers.bm25 import Field, Hashes, fields_joined
@@ -34,8 +34,8 @@ Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
 # "[27 March 2023, 10:14]" before a message: it also applies to the messages after it, until the next one.
-_STAMP: Final = re.compile(r"\s*\[([^\]\n]{4,60})\]")
-_NAME_JOINT: Final = re.compile(r"[\W_]+|(?<=[a-z])(?=[A-Z])")
+_STAMP: Final = lazy.pattern(r"\s*\[([^\]\n]{4,60})\]")
+_NAME_JOINT: Final = lazy.pattern(r"[\W_]+|(?<=[a-z])(?=[A-Z])")
 _TITLE: Final = 60  # characters of a paragraph's beginning that serve as its title
 _NO_TERMS: Final = np.zeros(0, np.uint32)
 

@@ -11,7 +11,6 @@ from the film to its actor: "Will Arnett" as a whole stands in few of them, whil
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from functools import partial
 from itertools import islice
@@ -20,6 +19,7 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from turnfold.compression import lazy
 from turnfold.compression.recall.greatest import best_places
 from turnfold.compression.recall.passage_index import Floats, PassageIndex
 from turnfold.compression.recall.tuning import Tuning
@@ -27,10 +27,10 @@ from turnfold.compression.scorers.bm25 import Hits, wanted_terms
 from turnfold.compression.text import words
 from turnfold.compression.text.quotes import Quotable
 
-_PLAIN_FIGURE: Final = re.compile(r"(?:1\d|20)\d\d|\d+[^\W\d_]{1,4}|\d{1,4}(?:[-./:]\d{1,4}){1,2}")
-_HINT: Final = re.compile(r"[\d_@]")  # no identifier is without one
-_CAPITALS: Final = re.compile(r"\b[A-Z]{4,}\b")  # a name as programs and puzzles have it
-_IDENTIFIER: Final = re.compile(r"(?=.*\d)[\w./:@#-]{4,}|.*[^\W_]_[^\W_].*|.+@.+")
+_PLAIN_FIGURE: Final = lazy.pattern(r"(?:1\d|20)\d\d|\d+[^\W\d_]{1,4}|\d{1,4}(?:[-./:]\d{1,4}){1,2}")
+_HINT: Final = lazy.pattern(r"[\d_@]")  # no identifier is without one
+_CAPITALS: Final = lazy.pattern(r"\b[A-Z]{4,}\b")  # a name as programs and puzzles have it
+_IDENTIFIER: Final = lazy.pattern(r"(?=.*\d)[\w./:@#-]{4,}|.*[^\W_]_[^\W_].*|.+@.+")
 
 
 def linked(index: PassageIndex, sources: Sequence[Quotable], worth: Floats, known: set[int], tuning: Tuning) -> Floats:
@@ -96,7 +96,7 @@ def _rare(index: PassageIndex, found: dict[int, float], tuning: Tuning) -> list[
 # ---------------------------------------------------------------- full names
 
 _CAPITAL: Final = r"[^\W\d_a-z][^\W\d_]{1,30}"
-_FULL_NAME: Final = re.compile(rf"\b{_CAPITAL}(?:[ -](?:(?:of|the|de|van|von|la|le|di|and) )?{_CAPITAL}){{1,4}}")
+_FULL_NAME: Final = lazy.pattern(rf"\b{_CAPITAL}(?:[ -](?:(?:of|the|de|van|von|la|le|di|and) )?{_CAPITAL}){{1,4}}")
 _MOST: Final = 24  # names in a passage
 _FEW: Final = 8  # passages with a name, beyond which it leads nowhere
 

@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from turnfold.compression import lazy
 from turnfold.compression.recall.dates import times_and_dates
 from turnfold.compression.recall.links import names_one_thing
 from turnfold.compression.recall.meant.initials import initials
@@ -33,7 +34,7 @@ from turnfold.compression.text.spans import QUESTION_MARKS
 _MOST_READ: Final = 2000  # characters from each end
 _MOST_WORDS: Final = 64  # words of a question; a longer one is pasted text, which asks for everything and so for nothing
 _MOST_SIGNS: Final = 96
-_HIRAGANA: Final = re.compile(r"[\u3041-\u309f]+")
+_HIRAGANA: Final = lazy.pattern(r"[\u3041-\u309f]+")
 _PLAIN: Final = 600  # characters of a message without pasted text
 _TOPIC: Final = 8  # words before a colon that may name a topic; more are a preamble
 _TELLING: Final = 2  # words of a question that needs no text beside it to be understood
@@ -352,7 +353,7 @@ def _with_lent(
 
 
 # A capitalized word within a sentence; in German any noun is capitalized.
-_NAME: Final = re.compile(r"(?<=[^\s.!?:] )[^\W\d_a-z][\w’'-]+")
+_NAME: Final = lazy.pattern(r"(?<=[^\s.!?:] )[^\W\d_a-z][\w’'-]+")
 
 
 def names_unknown(text: str, index: PassageIndex) -> bool:

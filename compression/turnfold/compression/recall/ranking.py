@@ -12,7 +12,6 @@ was born. Their identifiers lead on to the few passages that share them (``links
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice, zip_longest
@@ -20,6 +19,7 @@ from typing import Final
 
 import numpy as np
 
+from turnfold.compression import lazy
 from turnfold.compression.recall.greatest import best_places
 from turnfold.compression.recall.leaves import spoken_name
 from turnfold.compression.recall.links import linked, named_in_full
@@ -192,7 +192,7 @@ def _region_share(index: PassageIndex, tuning: Tuning) -> float:
 
 
 # "Anna Karenina: ...", or "## Anna Karenina" and "**Anna Karenina**" on a line above the text.
-_TITLE: Final = re.compile(r"[#*\s]{0,8}([^\n:：]{2,60})[:：\n]")
+_TITLE: Final = lazy.pattern(r"[#*\s]{0,8}([^\n:：]{2,60})[:：\n]")
 
 
 def named_factor(index: PassageIndex, sources: Sequence[Quotable], asked: Terms, tuning: Tuning, *, borrowed: bool) -> Floats:
@@ -298,7 +298,7 @@ def _feedback(index: PassageIndex, worth: Floats, known: set[int], tuning: Tunin
     return _strongest(index, found, tuning.feedback_terms)
 
 
-_NAME: Final = re.compile(r"\b[^\W\d_a-z][\w’'-]*\w")
+_NAME: Final = lazy.pattern(r"\b[^\W\d_a-z][\w’'-]*\w")
 
 
 def _second_hop(index: PassageIndex, sources: Sequence[Quotable], worth: Floats, known: set[int], tuning: Tuning) -> Terms:

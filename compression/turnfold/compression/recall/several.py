@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from turnfold.compression import lazy
 from turnfold.compression.recall.question import content_words, has_content
 from turnfold.compression.text import words
 from turnfold.compression.text.dialogue import requests
@@ -23,7 +24,7 @@ _MOST: Final = 8
 _LONGEST_TOPIC: Final = 160  # characters of the line above a list
 _FEW_WORDS: Final = 3  # if one of them is a pointer
 _FEW_SIGNS: Final = 6  # in a script without spaces
-_ITEM: Final = re.compile(
+_ITEM: Final = lazy.pattern(
     r"^[^\S\n]{0,8}(?:\(?\d{1,2}[.)、．]|\(?[a-h][.)]|[①-⑧])[^\S\n]*(?=\S)|^[^\S\n]{0,8}[-*•–][^\S\n]+(?=\S)", re.MULTILINE
 )
 #: Phrases that announce questions and name no topic: "a few quick questions".

@@ -9,12 +9,12 @@ Code, JSON, SQL, tables, traces and keys stay byte for byte, as do sentences and
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
+from turnfold.compression import lazy
 from turnfold.compression.shorten import registry
 from turnfold.compression.shorten.exact_pieces import EXACT, holds_exact
 from turnfold.compression.shorten.figure_lines import line_figures, with_figures
@@ -67,9 +67,9 @@ _DATA_SHORTEST: Final = 200
 _FEW_LINES: Final = 4
 _SPOKEN: Final = frozenset({"prose", "markdown", "fence"})
 _MOSTLY: Final = 0.85  # share of letters and blanks in prose without other signs of language
-_NOT_SAID: Final = re.compile(rf"[\d_]|[^\w\s{MARKS}]")
+_NOT_SAID: Final = lazy.pattern(rf"[\d_]|[^\w\s{MARKS}]")
 _NO_WORDS: Final[frozenset[str]] = frozenset()
-_SECRET: Final = re.compile(r"\S{16}|(?i:pass|secret|token|key|bearer|authorization)")
+_SECRET: Final = lazy.pattern(r"\S{16}|(?i:pass|secret|token|key|bearer|authorization)")
 
 
 def is_spoken(text: str) -> bool:

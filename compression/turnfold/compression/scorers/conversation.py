@@ -9,11 +9,12 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from turnfold.compression import lazy
 from turnfold.compression.text.dialogue.orders import is_standing_order
 from turnfold.compression.text.dialogue.signals import signal_weight
 
 _ROLES: Final = {"system": 1.0, "developer": 1.0, "user": 0.8, "assistant": 0.5, "tool": 0.3}
-_LABEL: Final = re.compile(r"\s*(system|developer|user|human|assistant|ai|tool)\s*:", re.IGNORECASE)
+_LABEL: Final = lazy.pattern(r"\s*(system|developer|user|human|assistant|ai|tool)\s*:", re.IGNORECASE)
 _ALIASES: Final = {"human": "user", "ai": "assistant"}
 
 

@@ -9,7 +9,6 @@ Importing scikit-learn would cost every process 1.6 s and 70 MB for what numpy d
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,10 +17,12 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from turnfold.compression import lazy
+
 Vector = NDArray[np.float64]
 
-_WORD: Final = re.compile(r"[^\W_]{2,}")
-_DENSE: Final = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
+_WORD: Final = lazy.pattern(r"[^\W_]{2,}")
+_DENSE: Final = lazy.pattern(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
 _STOP_WORDS: Final = (
     "the a an and or but if then than so of to in on at by for with from into about as is are was were be been being "
     "am do does did doing have has "

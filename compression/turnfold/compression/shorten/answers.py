@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from turnfold.compression import lazy
 from turnfold.compression.text.blocks import Range
 from turnfold.compression.text.dialogue.requests import EMPTY
 from turnfold.compression.text.dialogue.wanted.picks import picked, place_named
@@ -21,10 +22,10 @@ from turnfold.compression.text.sentences import rough_sentences
 _LONGEST: Final = 80  # characters of an answer; a longer one is clear without its question
 _END: Final = 600  # characters at the end of a message that may contain a question
 _LAST: Final = 3  # last sentences that may contain the question; "You will find it in your mail." may follow
-_FIGURE: Final = re.compile(r"\d")
-_QUESTION: Final = re.compile(r"[?？؟]")
+_FIGURE: Final = lazy.pattern(r"\d")
+_QUESTION: Final = lazy.pattern(r"[?？؟]")
 #: A question without a question mark: "Please tell me your order number."
-_PLEASE: Final = re.compile(
+_PLEASE: Final = lazy.pattern(
     r"\b(?:please|bitte|s'il (?:te|vous)|por favor|per favore|alstublieft|proszę|lütfen|пожалуйста|vui lòng)\b"
     r"|请|請|ください|下さい|주세요|من فضلك|कृपया",
     re.IGNORECASE,

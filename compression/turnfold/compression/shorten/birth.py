@@ -11,11 +11,11 @@ missing key. A result that is one array has no skeleton.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any, Final
 
+from turnfold.compression import lazy
 from turnfold.compression.shorten.exact_json import Inexact, Number, encodable, read, write, write_string
 from turnfold.compression.text.kinds import parts
 from turnfold.compression.tokens import Count
@@ -24,13 +24,13 @@ from turnfold.compression.tokens import Count
 _FEWEST: Final = 5
 _WORTH: Final = 0.8  # share of the tokens of plain JSON that a table may have
 _GAIN: Final = 0.9  # share of a text's tokens that its form may have
-_REFERENCE: Final = re.compile(r"@\d+")
-_BARE_NAME: Final = re.compile(r"[A-Za-z_$][\w$ -]*(?<! )")
-_NUMBER: Final = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?")
-_NOT_BARE: Final = re.compile(r"[|\n\r\x00-\x1f\x7f\x85\u2028\u2029]|^[\s\"\[{@]|\s$")
-_ANSI: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
+_REFERENCE: Final = lazy.pattern(r"@\d+")
+_BARE_NAME: Final = lazy.pattern(r"[A-Za-z_$][\w$ -]*(?<! )")
+_NUMBER: Final = lazy.pattern(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?")
+_NOT_BARE: Final = lazy.pattern(r"[|\n\r\x00-\x1f\x7f\x85\u2028\u2029]|^[\s\"\[{@]|\s$")
+_ANSI: Final = lazy.pattern(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
 _RUN: Final = 3  # consecutive equal lines worth counting
-_COUNTED: Final = re.compile(r" \[×\d+\]$")
+_COUNTED: Final = lazy.pattern(r" \[×\d+\]$")
 #: Kinds whose white space a model may have to repeat.
 _QUOTED_KINDS: Final = frozenset({"code", "diff", "yaml", "fence", "markdown", "html", "xml", "csv", "table"})
 

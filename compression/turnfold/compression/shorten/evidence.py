@@ -11,7 +11,9 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from typing import Final
 
-_OUTCOME: Final = re.compile(
+from turnfold.compression import lazy
+
+_OUTCOME: Final = lazy.pattern(
     r"\b(?:exit(?:ed)?(?: with)?(?: status| code)?|status(?: code)?|return ?code|rc|errno)\b[^\n\w]{0,4}(\d+)"
     r"|\b\d+ (?:passed|failed|errors?|warnings?|skipped|failures?|tests?|insertions?|deletions?|files? changed|problems?)\b"
     r"|^(?:OK|FAILED|PASSED|Ran|Done|Success\w*|Finished|Command)\b"
@@ -24,15 +26,15 @@ _GRAVE_WORDS: Final = (
     "killed", "invalid", "unable to", "✗", "✘", "❌",
 )  # fmt: skip
 _MILD_WORDS: Final = ("warn", "deprecat", "conflict", "missing", "skipp", "retry", "rollback", "corrupt", "leak")
-_GRAVE: Final = re.compile("|".join(word if word != "fail" else "failed|failure" for word in _GRAVE_WORDS))
-_MILD: Final = re.compile("|".join(_MILD_WORDS))
+_GRAVE: Final = lazy.pattern("|".join(word if word != "fail" else "failed|failure" for word in _GRAVE_WORDS))
+_MILD: Final = lazy.pattern("|".join(_MILD_WORDS))
 #: The location in a compiler's or linter's message; the line before it says what is wrong.
-_PLACE: Final = re.compile(r" *--> \S+:\d+")
+_PLACE: Final = lazy.pattern(r" *--> \S+:\d+")
 #: Rows of a table with a rare value: this few are exceptions that a reader looks for; of more, none stands out.
 MOST_ODD: Final = 3
 _RARE: Final = 0.05  # share of the settings of one name up to which a value is rare
 _SETTINGS: Final = 10  # settings of a name for each distinct value, from which its values are few
-_HARMLESS: Final = re.compile(r"\b(?:0|no) (?:errors?|failures?|failed|warnings?|exceptions?)\b|without (?:errors?|failure)")
+_HARMLESS: Final = lazy.pattern(r"\b(?:0|no) (?:errors?|failures?|failed|warnings?|exceptions?)\b|without (?:errors?|failure)")
 
 
 def is_outcome(line: str) -> bool:
@@ -56,7 +58,7 @@ _TRIGGERS: Final = (
     *_GRAVE_WORDS, *_MILD_WORDS, "exit", "status", "return code", "returncode", "errno", "build ", "--> ",
     "\nrc", " rc", "(rc", ",rc", "[rc", "\"rc", "\nok", "\npassed", "\nran", "\ndone", "\nsuccess", "\nfinished", "\ncommand",
 )  # fmt: skip
-_COUNTED: Final = re.compile(r"[0-9] (?:passed|test|insert|delet|file|problem)")
+_COUNTED: Final = lazy.pattern(r"[0-9] (?:passed|test|insert|delet|file|problem)")
 
 
 def _hits(lower: str, starts: Sequence[int]) -> Iterator[int]:
@@ -85,7 +87,7 @@ def grades(lines: Sequence[str]) -> list[int]:
 
 
 #: A line without the white space around it that gives a name a value: "replicas: 3", `instance_type = "t3.micro",`.
-_SETTING: Final = re.compile(r"(?:- )?[\"']?([A-Za-z][\w.-]*+)[\"']?\s*+(?::\s|=)\s*+(\S.{0,80}?)[,;]?\Z")
+_SETTING: Final = lazy.pattern(r"(?:- )?[\"']?([A-Za-z][\w.-]*+)[\"']?\s*+(?::\s|=)\s*+(\S.{0,80}?)[,;]?\Z")
 
 
 def odd_settings(lines: Sequence[str]) -> set[int]:

@@ -6,11 +6,12 @@ Lives here: numbers kept as written, duplicate keys rejected. Does not belong he
 from __future__ import annotations
 
 import json
-import re
 from typing import Any, Final
 
+from turnfold.compression import lazy
+
 #: Characters that end a line somewhere, or that a table's line may not contain.
-_LINE_ENDS: Final = re.compile("[\\x00-\\x1f\\x7f\\x85\\u2028\\u2029]")
+_LINE_ENDS: Final = lazy.pattern("[\\x00-\\x1f\\x7f\\x85\\u2028\\u2029]")
 
 
 class Number(str):

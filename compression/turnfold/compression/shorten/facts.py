@@ -6,11 +6,11 @@ package).
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Container
 from dataclasses import dataclass
 from typing import Final
 
+from turnfold.compression import lazy
 from turnfold.compression.options import Prose
 from turnfold.compression.shorten import registry
 from turnfold.compression.shorten.arguments import facts_arguments
@@ -60,7 +60,7 @@ _DENSE: Final = 64  # tokens above which JSON is written without quotes, complet
 
 
 _SPEAKING: Final = frozenset({"user", "assistant"})
-_BORDER: Final = re.compile(r"[.!?…。！？।॥؟۔｡][^\w]{0,12}\w|\n")
+_BORDER: Final = lazy.pattern(r"[.!?…。！？।॥؟۔｡][^\w]{0,12}\w|\n")
 _LATE: Final = 0.6  # of a text: if its first sentence is that long, there is little to choose from
 _MOST_WHOLE: Final = 4 * LONGEST  # characters; a longer sentence is cut (``text.statements``)
 

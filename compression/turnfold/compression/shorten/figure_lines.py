@@ -9,11 +9,11 @@ line.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence, Set
 from itertools import chain
 from typing import Final
 
+from turnfold.compression import lazy
 from turnfold.compression.shorten.prose import join
 from turnfold.compression.text.figures import figures
 from turnfold.compression.text.heads import heads
@@ -24,7 +24,7 @@ _HOLE: Final = "§"
 _GAP: Final = "…"
 _FEWEST: Final = 4  # lines that make a table
 _LONG: Final = 240  # characters from which a line is treated sentence by sentence
-_WITH_DIGIT: Final = re.compile(r"(?<![^ ])[^ 0-9]*+[0-9][^ ]*+")
+_WITH_DIGIT: Final = lazy.pattern(r"(?<![^ ])[^ 0-9]*+[0-9][^ ]*+")
 
 
 def line_figures(text: str) -> list[tuple[str, ...]]:

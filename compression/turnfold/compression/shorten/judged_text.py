@@ -6,7 +6,6 @@ Does not belong here: the choice (``layer_choice``), scores (``scorers``), cutti
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -14,6 +13,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Final
 
+from turnfold.compression import lazy
 from turnfold.compression.shorten.lines import is_longer
 from turnfold.compression.shorten.registry import Shortener
 from turnfold.compression.text.beside import beside, buttons
@@ -31,7 +31,7 @@ _KIND_WORTH: Final = {
 }
 _FIGURE_WORTH: Final = 0.8
 _FIRST_WORTH, _LAST_WORTH, _NEAR_END = 1.0, 0.6, 0.12  # the beginning says what it is about, the end what came of it
-_FIGURE: Final = re.compile(r"[$€£¥]?\d(?:[\w.,:/%-]*[\w%])?|`[^`\n]+`")
+_FIGURE: Final = lazy.pattern(r"[$€£¥]?\d(?:[\w.,:/%-]*[\w%])?|`[^`\n]+`")
 _REPEAT_WORTH: Final = 0.3
 #: Blocks that lose their meaning with any line.
 _WHOLE_KINDS: Final = frozenset({"heading", "label", "key", "math"})

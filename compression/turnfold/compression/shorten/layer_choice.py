@@ -11,7 +11,6 @@ layer 1 has no room for.
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,6 +18,7 @@ from itertools import pairwise
 from math import fsum
 from typing import Final
 
+from turnfold.compression import lazy
 from turnfold.compression.shorten.coverage import CoverageItem, cover_closely
 from turnfold.compression.shorten.evidence import grades
 from turnfold.compression.shorten.judged_text import ROWED, JudgedText
@@ -37,15 +37,15 @@ _QUESTION_FACTOR: Final = 0.6  # a question claims nothing
 _BESIDE_FACTOR: Final = 0.3  # text quoted in a letter was said before and is answered there; its recipients are not its content
 _CRUMB_FACTOR: Final = 0.1  # a few words on a page with buttons
 _COUNTER_FACTOR: Final = 0.05  # figures without a word, such as counters of subtitles and pages
-_SAID: Final = re.compile(r"[^\W\d_]")
-_SIGN: Final = re.compile(r"[^\W_]")
+_SAID: Final = lazy.pattern(r"[^\W\d_]")
+_SIGN: Final = lazy.pattern(r"[^\W_]")
 _SIGNATURE, _NAME_WORDS = 60, 3  # characters and words of a signature below a letter, or a cheer in a chat
 # Above this many pieces, fewer tries are made to fill the last percent of a budget.
 _MANY: Final = 4000
 _HEADED: Final = 2  # fewest lines of a useful part of a table
 _TINY: Final = 20  # tokens: a block of this size is shown whole or not at all
 _PART: Final = 1 / 2  # share of a budget for the shown part of a small block
-_MARK: Final = re.compile(r"\[[^\n]*\]|…")
+_MARK: Final = lazy.pattern(r"\[[^\n]*\]|…")
 _LEAST: Final = 40  # fewest tokens of data worth showing
 _MOST_DATA: Final = 2 / 3  # share of a budget, if small shares are enlarged
 _SPOKEN_SHARE: Final = 8  # one token in this many is reserved for statements beside data, if they need it

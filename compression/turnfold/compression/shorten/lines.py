@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import heapq
 import math
-import re
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from copy import copy
@@ -20,6 +19,7 @@ from functools import cached_property
 from itertools import accumulate, chain
 from typing import Final, NamedTuple
 
+from turnfold.compression import lazy
 from turnfold.compression.text.heads import heads, in_records, in_sections, opened, remarked
 from turnfold.compression.text.ties.framed import framed
 from turnfold.compression.text.ties.marked_lines import (
@@ -43,9 +43,9 @@ LONGEST: Final = 600
 
 _KNOWN: Final = 0.15  # worth of a name that the reader has elsewhere
 _GAP: Final = "…"
-_WORD: Final = re.compile(r"\w{3,}")
-_COMPOUND: Final = re.compile(r"[a-z0-9][A-Z]|[A-Za-z]\d|\d[A-Za-z]|\w_\w|^__")
-_PATH: Final = re.compile(r"[\w.@~/-]+")
+_WORD: Final = lazy.pattern(r"\w{3,}")
+_COMPOUND: Final = lazy.pattern(r"[a-z0-9][A-Z]|[A-Za-z]\d|\d[A-Za-z]|\w_\w|^__")
+_PATH: Final = lazy.pattern(r"[\w.@~/-]+")
 #: Maximum number of lines that are weighed, not counting evidence and lines with the task's words.
 MOST_ROWS: Final = 4000
 _WIDTH: Final = 6  # times the room that is examined
@@ -53,7 +53,7 @@ _LOOKS: Final = 6  # maximum number of times, on average, that a row's worth is 
 _LARGE: Final = 2000  # tokens above which a limit need not be met exactly
 _PIECE: Final = 16_000  # characters counted at a time
 _NEARBY: Final = 40  # characters before a cut in which a blank is looked for
-_UNFINISHED: Final = re.compile(r"\d{1,20}\Z")
+_UNFINISHED: Final = lazy.pattern(r"\d{1,20}\Z")
 _TRIES: Final = 8  # rows after the first that does not fit that are tried individually
 _JOINT: Final = frozenset("/@")  # characters that join paths and addresses
 _MOST_NAMES: Final = 60  # a line with more names is data, not a statement

@@ -8,11 +8,11 @@ standing orders are kept at any cost.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Sequence, Set
 from typing import Final, NamedTuple
 
+from turnfold.compression import lazy
 from turnfold.compression.scorers.central import Central
 from turnfold.compression.scorers.terms import STOP, terms
 from turnfold.compression.scorers.tfidf import TfIdf
@@ -53,7 +53,7 @@ _BLOCK_WORTH: Final = {
 _PASTED: Final = 8  # statements from which a user's text counts as pasted, with the user's own words next to it
 _OWN: Final = 400  # characters of these words
 # A figure, or a capital within a sentence.
-_FACT: Final = re.compile(r"(?<=\w )[^\W\d_a-z][^\W_]+|\d[\w.,:/-]*|`[^`\n]+`|[\u30a1-\u30f6]{3,}")
+_FACT: Final = lazy.pattern(r"(?<=\w )[^\W\d_a-z][^\W_]+|\d[\w.,:/-]*|`[^`\n]+`|[\u30a1-\u30f6]{3,}")
 
 
 class _Judged(NamedTuple):

@@ -10,7 +10,6 @@ depend on those beside it.
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from turnfold.compression import lazy
 from turnfold.compression.scorers.terms import STOP, terms
 from turnfold.compression.shorten.exact_pieces import EXACT, LONG_TOKEN, TELLING, holds_exact, may_hold_exact
 from turnfold.compression.shorten.prose import TELLS, has_order
@@ -39,9 +39,9 @@ _Said = Sequence[Sequence[str]]
 
 # Each alternative begins with a character class of its own, which the regex engine finds fast; conditions on earlier text come
 # after it.
-_FACT: Final = re.compile(r"https?://[^\s)>\]]+|[^\W\d_a-z](?<=\w .)[^\W_]+|\d(?:[\w.,:/%-]*\w)?|`[^`\n]+`|[\u30a1-\u30f6]{3,}")
+_FACT: Final = lazy.pattern(r"https?://[^\s)>\]]+|[^\W\d_a-z](?<=\w .)[^\W_]+|\d(?:[\w.,:/%-]*\w)?|`[^`\n]+`|[\u30a1-\u30f6]{3,}")
 # The same for ASCII, with the first characters in one class.
-_ASCII_FACT: Final = re.compile(
+_ASCII_FACT: Final = lazy.pattern(
     r"[hA-Z0-9`](?:(?<=h)ttps?://[^\s)>\]]+|(?<=\w [A-Z])[^\W_]+|(?<=\d)(?:[\w.,:/%-]*\w)?|(?<=`)[^`\n]+`)"
 )
 _SHORT: Final = 3  # words: a sentence of so few says nothing by itself, unless it names something

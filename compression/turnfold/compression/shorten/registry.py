@@ -6,12 +6,12 @@ choosing lines.
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
 from collections.abc import Callable, Container, Mapping, Sequence
 from itertools import accumulate, chain, pairwise
 from typing import Final
 
+from turnfold.compression import lazy
 from turnfold.compression.shorten.arguments import facts_arguments
 from turnfold.compression.shorten.asked_lines import with_asked
 from turnfold.compression.shorten.evidence import is_outcome
@@ -92,7 +92,7 @@ def _with_ties(rows: list[WeighedLine], text: str) -> list[WeighedLine]:
     return [row._replace(needs=(*row.needs, *needs[i])) if needs.get(i) else row for i, row in enumerate(rows)]
 
 
-_SENTENCE_END: Final = re.compile(r"[^\W_][\"'”’)\]]*[.!?。！？](?:\s|\Z)")
+_SENTENCE_END: Final = lazy.pattern(r"[^\W_][\"'”’)\]]*[.!?。！？](?:\s|\Z)")
 
 
 def _with_wrapped_sentences(rows: list[WeighedLine], text: str) -> list[WeighedLine]:

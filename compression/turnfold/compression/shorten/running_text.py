@@ -8,10 +8,10 @@ In doubt a sentence is an order: one kept too many costs its tokens, a lost one 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Final
 
+from turnfold.compression import lazy
 from turnfold.compression.text.dialogue.orders import begins_with_command, standing_orders
 from turnfold.compression.text.passages import estimate
 from turnfold.compression.text.spans import Span
@@ -29,8 +29,10 @@ _SPOKEN: Final = (
     "فضلك मैं मुझे हम आप आपको कृपया तुम"
 )
 _ADDRESS: Final = frozenset(_SPOKEN.split())
-_OTHER_ADDRESS: Final = re.compile("por favor|请|請|你|您|我|ください|下さい|あなた|私|僕|俺|주세요|당신|저는|제가|กรุณา|คุณ|ฉัน|ผม")
-_WORD: Final = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
+_OTHER_ADDRESS: Final = lazy.pattern(
+    "por favor|请|請|你|您|我|ください|下さい|あなた|私|僕|俺|주세요|당신|저는|제가|กรุณา|คุณ|ฉัน|ผม"
+)
+_WORD: Final = lazy.pattern(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 
 
 def without_told_in_passing(text: str, spans: Sequence[Span], orders: set[int]) -> set[int]:

@@ -10,12 +10,12 @@ it tells something before it asks over all: "coffee 4.20. What's my total?". Who
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Final, NamedTuple
 
+from turnfold.compression import lazy
 from turnfold.compression.memo import Memo, continued_by_key
 from turnfold.compression.shorten.answers import asked, merely_agrees
 from turnfold.compression.text import words
@@ -34,11 +34,11 @@ _PER_FIGURE: Final = 60  # characters for each figure; half of it if the words a
 _LONG_WORDS: Final = 12  # characters, on average
 _LONGEST_REPLY: Final = 20  # characters of a reply that means little without its question
 _OFTEN: Final = 2  # times that the same is asked, above which it is a mannerism: "Anything else?"
-_ASKS: Final = re.compile(r"[?？؟]")
-_ENDS: Final = re.compile(r"[.!;](?=\s)\s+|\n+|[。！；]")  # of what is told in front of a question
-_FIGURE: Final = re.compile(r"\d+(?:[.,:/]\d+)*")
-_MARKED: Final = re.compile(r"(?<![^\W\d])[^\W\d]*+\d\w*(?:[.,:/]\d+)*")  # a figure with what it is joined to: "cxd4"
-_NO_LIST: Final = re.compile(r"```|[{}<>;]|://")
+_ASKS: Final = lazy.pattern(r"[?？؟]")
+_ENDS: Final = lazy.pattern(r"[.!;](?=\s)\s+|\n+|[。！；]")  # of what is told in front of a question
+_FIGURE: Final = lazy.pattern(r"\d+(?:[.,:/]\d+)*")
+_MARKED: Final = lazy.pattern(r"(?<![^\W\d])[^\W\d]*+\d\w*(?:[.,:/]\d+)*")  # a figure with what it is joined to: "cxd4"
+_NO_LIST: Final = lazy.pattern(r"```|[{}<>;]|://")
 
 
 class KeptStep(NamedTuple):

@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import heapq
 import math
-import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from sys import intern
 from typing import Final, NamedTuple
 
+from turnfold.compression import lazy
 from turnfold.compression.memo import Memo
 from turnfold.compression.scorers.terms import terms
 from turnfold.compression.shorten.prose import TELLS, has_order
@@ -35,10 +35,10 @@ from turnfold.compression.text.spans import QUESTION_MARKS, bare_range
 from turnfold.compression.text.statements import Statements, objection, statements, statements_alone
 from turnfold.compression.tokens import Count
 
-_FACT: Final = re.compile(r"(?<=\w )[^\W\d_a-z][^\W_]+|\w*\d[\w.,:/-]*|[\u30a1-\u30f6]{3,}")
-_DIGIT: Final = re.compile(r"\d")
+_FACT: Final = lazy.pattern(r"(?<=\w )[^\W\d_a-z][^\W_]+|\w*\d[\w.,:/-]*|[\u30a1-\u30f6]{3,}")
+_DIGIT: Final = lazy.pattern(r"\d")
 # The same for ASCII without digits; most sentences are like that.
-_PLAIN_FACT: Final = re.compile(r"[A-Z](?<=\w [A-Z])[^\W_]+")
+_PLAIN_FACT: Final = lazy.pattern(r"[A-Z](?<=\w [A-Z])[^\W_]+")
 #: Overhead of rendering, in tokens: the fence, and each quote's mark (``conversation.fence``).
 FIXED, PER_QUOTE = 15, 3
 # A quote has at least this many words and at most this many characters.

@@ -10,10 +10,10 @@ that contradict each other. What a message asks is no such statement: its words 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
+from turnfold.compression import lazy
 from turnfold.compression.memo import Memo
 from turnfold.compression.shorten.answers import asked, merely_agrees
 from turnfold.compression.shorten.steps import is_brief, kept_steps, terse_answers
@@ -44,8 +44,8 @@ _NAUGHT: Final = 16  # characters of an opening without content: "Hi there!"
 _SHORTEST: Final = 8  # tokens of the shortest usual quote, with its mark
 _MISSES: Final = 8  # candidates that do not fit with all their needs, before the search ends
 _PER_QUOTE: Final = 3  # tokens of a quote's mark
-_ASKS: Final = re.compile(r"[?？؟]")
-_FIGURE: Final = re.compile(r"\d")
+_ASKS: Final = lazy.pattern(r"[?？؟]")
+_FIGURE: Final = lazy.pattern(r"\d")
 
 
 class ToldRoom(NamedTuple):

@@ -9,13 +9,14 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from turnfold.compression import lazy
 from turnfold.compression.state.machine import State
 
 OPENING: Final = "[conversation state, laid down by the user; this block replaces every earlier one]"
 CLOSING: Final = "[end of conversation state]"
 _NOTHING: Final = "Nothing is in force; what was laid down earlier is revoked."
 # An item that reads as a border of the block would end it early.
-_BORDER: Final = re.compile(r"\[(?=\s*(?:end\s+of\s+)?conversation\s+state)", re.IGNORECASE)
+_BORDER: Final = lazy.pattern(r"\[(?=\s*(?:end\s+of\s+)?conversation\s+state)", re.IGNORECASE)
 
 
 def state_lines(state: State) -> list[str]:

@@ -11,11 +11,11 @@ stands in quotes, what contradicts the state, the premise, and the tools and con
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from itertools import pairwise
 from typing import Final, Literal
 
+from turnfold.compression import lazy
 from turnfold.compression.state.grammar import Directive, Malformed, Parsed, parse
 from turnfold.compression.state.machine import State
 from turnfold.compression.state.wording import item_key, tame
@@ -61,22 +61,22 @@ _PROGRAMS: Final = _WORDS["programs"]
 _ORDERED: Final = _WORDS["ordered"]
 _ALWAYS_COMMANDS: Final = _WORDS["always commands"]
 
-_SENTENCE_MARKS: Final = re.compile(r"[,;:?…]|[.!](?:\s|$)|\s[-–—]\s|\s[({]")
+_SENTENCE_MARKS: Final = lazy.pattern(r"[,;:?…]|[.!](?:\s|$)|\s[-–—]\s|\s[({]")
 # Assignments, code, paths, addresses, options of a command.
-_CODE: Final = re.compile(r"[=<>|{}\[\]^~$\\@%]|\(\)|\w\(|&&|//|(?:^|\s)(?:--?\w|\.{0,2}/)|/\w+/")
-_FILE: Final = re.compile(
+_CODE: Final = lazy.pattern(r"[=<>|{}\[\]^~$\\@%]|\(\)|\w\(|&&|//|(?:^|\s)(?:--?\w|\.{0,2}/)|/\w+/")
+_FILE: Final = lazy.pattern(
     r"\.(?:bak|bmp|c|cfg|conf|cpp|css|csv|docx?|env|exe|gif|go|gz|h|html?|ini|ipynb|java|jpe?g|json|log|md|mp[34]|parquet|pdf|png"
     r"|pptx?|py|rb|rs|rst|sh|sql|svg|tex|toml|tsv?|tsx|txt|wav|xlsx?|xml|ya?ml|zip)$"
 )
-_LINE_BREAKS: Final = re.compile(r"[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
-_QUOTED: Final = re.compile(r'"[^"]+"|“[^”]+”|`[^`]+`')
+_LINE_BREAKS: Final = lazy.pattern(r"[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
+_QUOTED: Final = lazy.pattern(r'"[^"]+"|“[^”]+”|`[^`]+`')
 _EDGES: Final = "\"'“”‘’`().,!#*_"
-_NUMBER: Final = re.compile(r"\d[\d.,:/%-]*")
+_NUMBER: Final = lazy.pattern(r"\d[\d.,:/%-]*")
 _SETTLED: Final = {
     section: frozenset(name.replace("_", " ") for name in _WORDS[section]) for section in ("tools", "conventions", "banned")
 }
-_NEXT_ORDER: Final = re.compile(r"(?:\band\b|\bthen\b|[.,;:!–—]|\s-)\s+(?:(?:and|then|please|now)\s+)*([a-z]+)")
-_NEXT_SENTENCE: Final = re.compile(r"(?:[.;:!–—]|\s-)\s+([^\W\d_]+(?:'\w+)?)")
+_NEXT_ORDER: Final = lazy.pattern(r"(?:\band\b|\bthen\b|[.,;:!–—]|\s-)\s+(?:(?:and|then|please|now)\s+)*([a-z]+)")
+_NEXT_SENTENCE: Final = lazy.pattern(r"(?:[.;:!–—]|\s-)\s+([^\W\d_]+(?:'\w+)?)")
 
 
 def certainty(text: str, state: State) -> Certainty:

@@ -22,12 +22,12 @@ says (the client sent its newest messages only, or somebody set the state) stand
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
+from turnfold.compression import lazy
 from turnfold.compression.options import StateBlocks
 from turnfold.compression.state.block import acknowledgement, render_block
 from turnfold.compression.state.guard import Certainty, certainty
@@ -56,7 +56,7 @@ _UNCLEAR: Final = frozenset(
     """.split()  # noqa: SIM905 - a list of words reads better as words
 )
 _MAX_UNCLEAR_WORDS: Final = 4
-_WORDS: Final = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
+_WORDS: Final = lazy.pattern(r"[^\W_]+(?:'[^\W_]+)?")
 
 #: The setting: do nothing; replay and report without changes; or replay and act.
 StateMode = Literal["off", "observe", "enforce"]

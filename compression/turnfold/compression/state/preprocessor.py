@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping
 from typing import Final, Literal, TypedDict
 
+from turnfold.compression import lazy
 from turnfold.compression.errors import InvalidInput
 from turnfold.compression.state.engine import Engine
 from turnfold.compression.state.grammar import Directive, parse
@@ -35,11 +36,11 @@ class PreprocessResult(TypedDict):
 _WRAPPERS: Final = {"(": ")", "[": "]"}
 _VERBS: Final = "set premise|change premise|clear premise|reset policies|clear state|remove policy|use|prohibit"
 # Words by which a directive might be meant; a message without any of them contains none.
-_CUES: Final = re.compile(
+_CUES: Final = lazy.pattern(
     r"\b(?:use[sd]?|using|prohibit\w*|allow|forbid|ban|stop|avoid|premise|polic(?:y|ies)|(?:clear|reset|wipe)\s+(?:the\s+)?state)\b"
 )
-_SECOND: Final = re.compile(rf"(?:\b(?:and|then|or|but)\b|[;,.])\s*(?:{_VERBS})\b")
-_PREFIXES: Final = re.compile(rf"(?:{_VERBS})(?= |$)(?: to(?= |$))?", re.IGNORECASE)
+_SECOND: Final = lazy.pattern(rf"(?:\b(?:and|then|or|but)\b|[;,.])\s*(?:{_VERBS})\b")
+_PREFIXES: Final = lazy.pattern(rf"(?:{_VERBS})(?= |$)(?: to(?= |$))?", re.IGNORECASE)
 
 
 def _result(classification: PreprocessOutcome, output: str | None = None) -> PreprocessResult:

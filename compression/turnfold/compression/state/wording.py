@@ -8,10 +8,11 @@ here first asks `tame`.
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from itertools import groupby
 from typing import Final, Literal
+
+from turnfold.compression import lazy
 
 #: Longest raw text that can be a directive or an answer; a longer one is ordinary text. Keeps every step far under a millisecond.
 MAX_TEXT: Final = 10_000
@@ -22,7 +23,7 @@ MAX_MARKS: Final = 64
 MAX_VALUE_MARKS: Final = 4 * MAX_MARKS
 
 _APOSTROPHES: Final = str.maketrans({"’": "'", "`": "'"})
-_DONT: Final = re.compile(r"\bdont\b")
+_DONT: Final = lazy.pattern(r"\bdont\b")
 _ARTICLES: Final = frozenset({"a", "an", "the"})
 
 _ANSWERS: Final[dict[str, Literal["yes", "no"]]] = {

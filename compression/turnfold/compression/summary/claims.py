@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
+from turnfold.compression import lazy
 from turnfold.compression.scorers.terms import terms
 from turnfold.compression.text.figures import figures
 from turnfold.compression.text.lexicon import lexicon
@@ -22,17 +23,17 @@ from turnfold.compression.text.names.dense_names import dense_names
 from turnfold.compression.text.passages import sentences
 
 _TABLE: Final = lexicon("polarity")
-_NUMBER: Final = re.compile(r"\d+(?:[.,:'’/\u00a0\u202f-]?\d+)*")
-_GROUPING: Final = re.compile(r"(?<=\d)[,'’\u00a0\u202f](?=\d{3}(?!\d))")
-_SPACED: Final = re.compile(r"(?<=\d)[ ](?=\d{3}(?!\d))")
-_SIGN_BEFORE: Final = re.compile(r"([$€£¥₹₩₽])\s?(?=\d)")
-_PERCENT: Final = re.compile(r"(?<![\d.,])[.,]*+(\d[\d.,]*)\s?(?:%|per ?cent|Prozent|pour cent|por ciento)")
-_WORD: Final = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
-_QUOTED: Final = re.compile(
+_NUMBER: Final = lazy.pattern(r"\d+(?:[.,:'’/\u00a0\u202f-]?\d+)*")
+_GROUPING: Final = lazy.pattern(r"(?<=\d)[,'’\u00a0\u202f](?=\d{3}(?!\d))")
+_SPACED: Final = lazy.pattern(r"(?<=\d)[ ](?=\d{3}(?!\d))")
+_SIGN_BEFORE: Final = lazy.pattern(r"([$€£¥₹₩₽])\s?(?=\d)")
+_PERCENT: Final = lazy.pattern(r"(?<![\d.,])[.,]*+(\d[\d.,]*)\s?(?:%|per ?cent|Prozent|pour cent|por ciento)")
+_WORD: Final = lazy.pattern(r"[^\W_]+(?:['’][^\W_]+)?")
+_QUOTED: Final = lazy.pattern(
     r"`([^`\n]{2,})`|\"([^\"\n]{2,})\"|“([^”\n]{2,})”|«([^»\n]{2,})»|「([^」\n]{2,})」|„([^“”\n]{2,})[“”]"
 )
-_KATAKANA: Final = re.compile(r"[ァ-ヶー]{3,}")
-_SPACE: Final = re.compile(r"\s+")
+_KATAKANA: Final = lazy.pattern(r"[ァ-ヶー]{3,}")
+_SPACE: Final = lazy.pattern(r"\s+")
 _EDGES: Final = ".,;:!?()[]{}\"'`“”«»„"
 _SAME: Final = 0.6  # share of a statement's words that a source sentence must have to be about the same thing
 _STEM: Final = 5

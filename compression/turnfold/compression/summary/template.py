@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
+from turnfold.compression import lazy
 from turnfold.compression.summary.calls import ModelCall
 from turnfold.compression.text.quotes import Source
 
@@ -45,11 +46,11 @@ FORMS: Final[Mapping[str, str]] = {
     "layer": "Summarise the text in at most {sentences} sentences of plain prose, of at most {tokens} tokens in all.",
 }
 
-_LINE: Final = re.compile(r"^[ \t]*(?:[#*_>]+[ \t]*)?(?P<name>[a-zA-Z]+)[ \t]*+[*_]*+[ \t]*+[:：][ \t*_]*(?P<rest>.*)$")
-_BULLET: Final = re.compile(r"^[ \t]*(?:[-*•–]|\d{1,2}[.)])[ \t]+")
-_FENCE: Final = re.compile(r"\A\s*```\w*\n(.*?)\n?```\s*\Z", re.DOTALL)
-_THOUGHT: Final = re.compile(r"\A\s*<think(?:ing)?>.*?</think(?:ing)?>\s*", re.DOTALL)
-_TAG: Final = re.compile(r"<(?=\s*(?:/\s*)?transcript)", re.IGNORECASE)
+_LINE: Final = lazy.pattern(r"^[ \t]*(?:[#*_>]+[ \t]*)?(?P<name>[a-zA-Z]+)[ \t]*+[*_]*+[ \t]*+[:：][ \t*_]*(?P<rest>.*)$")
+_BULLET: Final = lazy.pattern(r"^[ \t]*(?:[-*•–]|\d{1,2}[.)])[ \t]+")
+_FENCE: Final = lazy.pattern(r"\A\s*```\w*\n(.*?)\n?```\s*\Z", re.DOTALL)
+_THOUGHT: Final = lazy.pattern(r"\A\s*<think(?:ing)?>.*?</think(?:ing)?>\s*", re.DOTALL)
+_TAG: Final = lazy.pattern(r"<(?=\s*(?:/\s*)?transcript)", re.IGNORECASE)
 _ESCAPED: Final = r"<\\"
 _NOTHING: Final = frozenset({"none", "none.", "n/a", "-", "nothing", "(none)", ""})
 

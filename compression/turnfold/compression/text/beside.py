@@ -6,11 +6,11 @@ what a quoted line needs (``ties.layout``).
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
+from turnfold.compression import lazy
 from turnfold.compression.text.lexicon import lexicon
 from turnfold.compression.text.spans import Span
 
@@ -18,23 +18,23 @@ _HEADERS: Final = (
     r"(?:From|Sent|Date|To|Cc|Bcc|Reply-To|Subject|Von|Gesendet|Datum|An|Betreff|De|Envoyé|À|Objet|Para|Enviado(?: el)?|Asunto|Da"
     r"|Inviato|Oggetto|Assunto|Van|Verzonden|Aan|Onderwerp)[ \u00a0]?:"
 )
-_HEADER: Final = re.compile(rf"[ \t>*]*{_HEADERS}\*{{0,2}}[ \t]")
+_HEADER: Final = lazy.pattern(rf"[ \t>*]*{_HEADERS}\*{{0,2}}[ \t]")
 _MAIL_LINE: Final = rf"\n[ \t>*]*{_HEADERS}\*{{0,2}}[ \t]\S[^\n]*"
 #: In a text with a line feed in front of it.
-_MAIL: Final = re.compile(rf"{_MAIL_LINE}(?:{_MAIL_LINE}){{2}}")
+_MAIL: Final = lazy.pattern(rf"{_MAIL_LINE}(?:{_MAIL_LINE}){{2}}")
 #: The line above a mail that is answered or passed on.
-_ANSWERED: Final = re.compile(
+_ANSWERED: Final = lazy.pattern(
     r"(?im)^[ \t]*-{2,}[ \t]?(?:original message|forwarded message|ursprüngliche nachricht|weitergeleitete nachricht"
     r"|message d'origine|message transféré|mensaje original|mensaje reenviado|messaggio originale|messaggio inoltrato"
     r"|mensagem original|oorspronkelijk bericht)\b"
 )
-_HEADER_LINE: Final = re.compile(rf"(?m)^[ \t]*{_HEADERS}[^\n]*")
+_HEADER_LINE: Final = lazy.pattern(rf"(?m)^[ \t]*{_HEADERS}[^\n]*")
 _OWN_WORDS: Final = 5
 _BUTTONS: Final = lexicon("speech")["buttons"]
 _BUTTON: Final = 40  # characters
-_FIGURE: Final = re.compile(r"\d[\d.,]*")
-_NAMED: Final = re.compile(r"[-*+•>|]|\d+[.)]|.*[:=]")  # items and fields, which may come again
-_WORD: Final = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
+_FIGURE: Final = lazy.pattern(r"\d[\d.,]*")
+_NAMED: Final = lazy.pattern(r"[-*+•>|]|\d+[.)]|.*[:=]")  # items and fields, which may come again
+_WORD: Final = lazy.pattern(r"[^\W\d_]+(?:'[^\W\d_]+)?")
 _FEWEST: Final = 3  # buttons of a page
 _SAID: Final = frozenset(".!?:…。！？：")  # with which a sentence ends, and no button
 _COUNTER: Final = 8  # characters of a number that a page counts with

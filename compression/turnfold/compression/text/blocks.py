@@ -13,6 +13,8 @@ from typing import Final
 
 import orjson
 
+from turnfold.compression import lazy
+
 Range = tuple[int, int]
 
 #: White space to every pattern, yet neither blank nor newline: masked text joins no lines and starts none.
@@ -28,7 +30,7 @@ def _blocks_of(pattern: re.Pattern[str], lined: str) -> Iterator[Range]:
 
 # --- fences ---------------------------------------------------------------------------------------------------------
 
-_FENCE_LINE: Final = re.compile(r"\n[ \t]*+(?:>[ \t]?)?(`{3,}+|~{3,}+)([^\n]*+)")
+_FENCE_LINE: Final = lazy.pattern(r"\n[ \t]*+(?:>[ \t]?)?(`{3,}+|~{3,}+)([^\n]*+)")
 
 
 def fences(lined: str) -> Iterator[Range]:
@@ -48,9 +50,9 @@ def fences(lined: str) -> Iterator[Range]:
         yield opened[0], unclosed_end(lined, opened[0])
 
 
-_PARAGRAPH_END: Final = re.compile(r"\n[ \t]*+(?=\n)")
+_PARAGRAPH_END: Final = lazy.pattern(r"\n[ \t]*+(?=\n)")
 #: A paragraph of sentences: words from the first letter of its line, no sign of code, a stop at its end.
-_CODE_LINE: Final = re.compile(r"[{}=<>\\]|\w\(\w*\)|\n(?: {2}|\t)|;\s*(?:\n|\Z)|\n[^\S\n]*+(?:[#%$/|-]|\w++:(?:\s*\n|\Z))")
+_CODE_LINE: Final = lazy.pattern(r"[{}=<>\\]|\w\(\w*\)|\n(?: {2}|\t)|;\s*(?:\n|\Z)|\n[^\S\n]*+(?:[#%$/|-]|\w++:(?:\s*\n|\Z))")
 _FEWEST_WORDS: Final = 6
 _STOPS: Final = (".", "!", "?", "…", "。", "！", "？", ":")
 
@@ -78,8 +80,8 @@ def _is_said(paragraph: str) -> bool:
 
 # --- keys -----------------------------------------------------------------------------------------------------------
 
-_KEY_BEGIN: Final = re.compile(r"-----BEGIN [A-Z0-9 ]{1,60}-----")
-_KEY_END: Final = re.compile(r"-----END [A-Z0-9 ]{1,60}-----")
+_KEY_BEGIN: Final = lazy.pattern(r"-----BEGIN [A-Z0-9 ]{1,60}-----")
+_KEY_END: Final = lazy.pattern(r"-----END [A-Z0-9 ]{1,60}-----")
 
 
 def keys(lined: str) -> Iterator[Range]:
@@ -105,11 +107,11 @@ def _line_above(lined: str, start: int) -> int:
 
 # --- JSON -----------------------------------------------------------------------------------------------------------
 
-_BRACKET: Final = re.compile(r'(?:[^][{}"]++|"(?:[^"\\\n]|\\[^\n])*+"|")*+([][{}]|\Z)')
+_BRACKET: Final = lazy.pattern(r'(?:[^][{}"]++|"(?:[^"\\\n]|\\[^\n])*+"|")*+([][{}]|\Z)')
 #: At the beginning of a line (in a quote too) any bracket; inside one it must be followed by what JSON goes on with.
-_JSON_START: Final = re.compile(r'\n[ \t>]*+[\[{]|[\[{][ \t]*+(?:"|\r?\n[\s>]*+[]\[{}"\d-])')
+_JSON_START: Final = lazy.pattern(r'\n[ \t>]*+[\[{]|[\[{][ \t]*+(?:"|\r?\n[\s>]*+[]\[{}"\d-])')
 _BEHIND: Final = '" \t\r\n'
-_QUOTE_MARKS: Final = re.compile(r"\n[ \t]*+>[ \t>]*+")
+_QUOTE_MARKS: Final = lazy.pattern(r"\n[ \t]*+>[ \t>]*+")
 _MATES: Final = {"}": "{", "]": "["}
 _LONGEST_INLINE: Final = 4_000  # characters of a value over several lines that is one sentence with the text beside it
 _JSON_EFFORT: Final = 4  # times the text's length is parsed at most, so that nested look-alikes stay linear
@@ -181,17 +183,17 @@ def whole_lines(lined: str, found: Iterable[Range]) -> Iterator[Range]:
 
 # --- traces ---------------------------------------------------------------------------------------------------------
 
-_PYTHON_TRACE: Final = re.compile(
+_PYTHON_TRACE: Final = lazy.pattern(
     r"Traceback \(most recent call last\):[^\n]*+(?:\n[ \t|]++[^\n]*+|\n(?=[ \t]*+\n[ \t]+\S))*+(?:\n[^\s][^\n]*+)?"
 )
-_FRAMES: Final = re.compile(
+_FRAMES: Final = lazy.pattern(
     r"(?:\n[ \t]++(?:at [^\n]++|from [^\n]++|\.\.\. \d++ (?:more|lines)[^\n]*+|\d++: [^\n]++)|\n[ \t]*+File \"[^\n]++"
     r"|\n(?:Caused by|Suppressed): [^\n]*+|\n#\d++ +0x[^\n]++)++"
 )
-_FRAME_CALL: Final = re.compile(
+_FRAME_CALL: Final = lazy.pattern(
     r"\n[ \t]++at [\w$.<>/\[\]]++[ \t]*+[(:]|\n[ \t]++at [^\n]{0,400}?:\d+|File \"|\n#\d++ +0x|\n[ \t]++from \S++:\d"
 )
-_GO_TRACE: Final = re.compile(
+_GO_TRACE: Final = lazy.pattern(
     r"\n(?:panic: |fatal error: |goroutine \d++ \[|thread '[^'\n]{0,200}' panicked at )[^\n]*+(?:\n[ \t]*+[^\s][^\n]*+)*+"
 )
 
@@ -223,10 +225,10 @@ def disjoint(found: list[Range]) -> list[Range]:
 
 # --- formulas -------------------------------------------------------------------------------------------------------
 
-_FORMULA_BEGIN: Final = re.compile(
+_FORMULA_BEGIN: Final = lazy.pattern(
     r"\n[ \t]*+(?:\$\$|\\\[|\\begin\{(?:equation|align|gather|multline|tabular|longtable|verbatim|lstlisting|tikzpicture)\*?\})"
 )
-_FORMULA_END: Final = re.compile(r"(?:\$\$|\\\]|\\end\{\w+\*?\})[ \t.,;]*+(?=\n|\Z)|\n[ \t]*+(?=\n)")
+_FORMULA_END: Final = lazy.pattern(r"(?:\$\$|\\\]|\\end\{\w+\*?\})[ \t.,;]*+(?=\n|\Z)|\n[ \t]*+(?=\n)")
 _ENDS: Final = {"$": "$", "[": "]", "{": "}"}
 
 
@@ -251,13 +253,13 @@ def formulas(lined: str) -> Iterator[Range]:
 
 # --- tables ---------------------------------------------------------------------------------------------------------
 
-_PIPE_ROWS: Final = re.compile(r"(?:\n[ \t]*+[|+║│┌├└╔╠╚][^\n]*+){2,}+")
-_PIPE_RULE: Final = re.compile(r"\n[ \t]*+:?-{2,}+:?[ \t]*+(?:\|[ \t]*+:?-{2,}+:?[ \t]*+)++(?=\n|\Z)(?:\n[^\n|]*+\|[^\n]*+)*+")
-_RULE_ROW: Final = re.compile(r"\n[ \t]*+\|[ \t]*+:?-{2,}+")
-_TAB_ROWS: Final = re.compile(r"(?:\n[^\t\n]++\t[^\t\n]*+\t[^\n]*+){2,}+")
+_PIPE_ROWS: Final = lazy.pattern(r"(?:\n[ \t]*+[|+║│┌├└╔╠╚][^\n]*+){2,}+")
+_PIPE_RULE: Final = lazy.pattern(r"\n[ \t]*+:?-{2,}+:?[ \t]*+(?:\|[ \t]*+:?-{2,}+:?[ \t]*+)++(?=\n|\Z)(?:\n[^\n|]*+\|[^\n]*+)*+")
+_RULE_ROW: Final = lazy.pattern(r"\n[ \t]*+\|[ \t]*+:?-{2,}+")
+_TAB_ROWS: Final = lazy.pattern(r"(?:\n[^\t\n]++\t[^\t\n]*+\t[^\n]*+){2,}+")
 _COLUMN: Final = r"(?:[^ \n\x1f]| (?! ))++"
-_INDENTED_COLUMNS: Final = re.compile(r"\n {3,}+\S++(?: \S++)*+(?: {2,}+\S++(?: \S++)*+)++ *+")
-_COLUMN_ROWS: Final = re.compile(rf"(?:\n(?! ){_COLUMN}(?<![.!?]) {{2,}}+{_COLUMN}(?<![.!?]) {{2,}}+[^\n]++){{3,}}+")
+_INDENTED_COLUMNS: Final = lazy.pattern(r"\n {3,}+\S++(?: \S++)*+(?: {2,}+\S++(?: \S++)*+)++ *+")
+_COLUMN_ROWS: Final = lazy.pattern(rf"(?:\n(?! ){_COLUMN}(?<![.!?]) {{2,}}+{_COLUMN}(?<![.!?]) {{2,}}+[^\n]++){{3,}}+")
 
 
 def _header_start(lined: str, start: int) -> int:
@@ -290,20 +292,20 @@ def tables(lined: str) -> list[Range]:
 
 # --- SQL ------------------------------------------------------------------------------------------------------------
 
-_SQL_START: Final = re.compile(
+_SQL_START: Final = lazy.pattern(
     r"\n[ \t]*+(?:SELECT|INSERT INTO|UPDATE|DELETE FROM|CREATE|ALTER|DROP|WITH|TRUNCATE|GRANT|EXPLAIN|MERGE INTO)\b[^\n]*+"
     r"(?:(?<!;)\n[ \t]*+[^\s][^\n]*+)*+"
 )
-_SQL_START_ANY: Final = re.compile(_SQL_START.pattern, re.IGNORECASE)
-_SQL_PROOF: Final = re.compile(
+_SQL_START_ANY: Final = lazy.pattern(_SQL_START.pattern, re.IGNORECASE)
+_SQL_PROOF: Final = lazy.pattern(
     r"\b(?:FROM|INTO|SET|VALUES|ON)\b|\bAS \(|\b(?:TABLE|INDEX|VIEW|DATABASE|SCHEMA|FUNCTION|TRIGGER|TYPE|ROLE|USER|EXTENSION)\b"
 )
-_SQL_PROOF_ANY: Final = re.compile(
+_SQL_PROOF_ANY: Final = lazy.pattern(
     r"\bfrom\s+[\w.\"`]+\s*(?:;|\bwhere\b|\bjoin\b|\border by\b|\bgroup by\b|\blimit\b)|\bvalues\s*\("
     r"|\bset\s+\w+\s*=|\btable\s+[\w.]+\s*[(;]",
     re.IGNORECASE,
 )
-_SQL_LIKE: Final = re.compile(r"[Ss]elect |[Ii]nsert into |[Uu]pdate |[Dd]elete from |[Cc]reate |[Dd]rop |[Aa]lter ")
+_SQL_LIKE: Final = lazy.pattern(r"[Ss]elect |[Ii]nsert into |[Uu]pdate |[Dd]elete from |[Cc]reate |[Dd]rop |[Aa]lter ")
 
 
 def sql(lined: str) -> list[Range]:
@@ -318,9 +320,9 @@ def sql(lined: str) -> list[Range]:
 
 # --- indented code and headings -------------------------------------------------------------------------------------
 
-_INDENTED: Final = re.compile(r"(?:\n(?: {4}|\t)[ \t]*+[^\s][^\n]*+(?:\n[ \t]*+(?=\n(?: {4}|\t)))*+)++")
-_LIST_ITEM: Final = re.compile(r"\s*(?:[-*+•‣◦]|\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,5})[.)])\s")
-_CODE_SIGN: Final = re.compile(r"[={}();<>\[\]]|:\n|\n[^\S\n]*+(?:#|//)")
+_INDENTED: Final = lazy.pattern(r"(?:\n(?: {4}|\t)[ \t]*+[^\s][^\n]*+(?:\n[ \t]*+(?=\n(?: {4}|\t)))*+)++")
+_LIST_ITEM: Final = lazy.pattern(r"\s*(?:[-*+•‣◦]|\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,5})[.)])\s")
+_CODE_SIGN: Final = lazy.pattern(r"[={}();<>\[\]]|:\n|\n[^\S\n]*+(?:#|//)")
 _OPENERS: Final = (":", "{", "(", "[", ",", ";", "=", "\\", ">", "}", ")", "]")
 
 
@@ -340,7 +342,7 @@ def indented_code(lined: str) -> Iterator[Range]:
             yield start, m.end() - 1
 
 
-_FRONT: Final = re.compile(
+_FRONT: Final = lazy.pattern(
     r"\n---[ \t]*+(?:\n(?!---[ \t]*+(?:\n|\Z))(?:[\w-]++[ \t]*+:|[ \t]|- |#)[^\n]*+){1,60}+\n---[ \t]*+(?=\n|\Z)"
 )
 
@@ -351,8 +353,8 @@ def front_matter(lined: str) -> Iterator[Range]:
         yield found.start(), found.end() - 1
 
 
-_ATX: Final = re.compile(r"\n {0,3}#{1,6}[ \t]++[^\n]++")
-_UNDERLINE: Final = re.compile(r"\n(?:={3,}+|-{3,}+)[ \t]*+(?=\n|\Z)")
+_ATX: Final = lazy.pattern(r"\n {0,3}#{1,6}[ \t]++[^\n]++")
+_UNDERLINE: Final = lazy.pattern(r"\n(?:={3,}+|-{3,}+)[ \t]*+(?=\n|\Z)")
 
 
 def headings(lined: str) -> list[Range]:

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 from typing import Final
 
+from turnfold.compression import lazy
 from turnfold.compression.text.kinds import cell_rows, parts, value_end
 from turnfold.compression.text.lower import MARKS
 from turnfold.compression.text.protect import uncut_spans
@@ -25,9 +26,9 @@ _CHUNK: Final = 1600  # characters of data that are one block, at a line's end
 _SURE: Final = frozenset({"json", "jsonl", "diff", "history", "trace", "tests", "table", "html", "xml", "binary", "fence"})
 #: Of these what a line of theirs looks like: a short text with a small table in it is a table by its sixteen lines.
 _OWN_LINES: Final = {
-    "table": re.compile(r"\s*[|+]"),
-    **dict.fromkeys(("html", "xml"), re.compile(r"[^\n]*[<>]")),
-    "tests": re.compile(
+    "table": lazy.pattern(r"\s*[|+]"),
+    **dict.fromkeys(("html", "xml"), lazy.pattern(r"[^\n]*[<>]")),
+    "tests": lazy.pattern(
         r"\s|[=\-*#+.✓✔✗✘×●○]|(?:PASS|FAIL|XFAIL|XPASS|ERROR|SKIP|WARN|OK|ok|not ok|test|tests|Tests|Test|Ran|E)(?:ED|URES?)?\b"
         r"|[^\n]*(?:::|\.\w+:\d|\b\d+ (?:tests?|passed|failed|passing|failing|skipped)\b|\.\.\. ?(?:ok|FAIL|ERROR))"
     ),
@@ -36,27 +37,29 @@ _OWN_LINES: Final = {
 SPOKEN: Final = frozenset({"prose", "markdown"})
 _LISTS: Final = SPOKEN | {"plain", "yaml", "code"}  # kinds that lists in language may be taken for
 _AMID_LANGUAGE: Final = _LISTS | {"fence", "table"}  # these and blocks that an answer in Markdown has
-_LABEL: Final = re.compile(r"\s*(?:[-*+•>#]+ |\d{1,3}[.)] )?(?:[\w .'-]{1,40}:\s)?")
+_LABEL: Final = lazy.pattern(r"\s*(?:[-*+•>#]+ |\d{1,3}[.)] )?(?:[\w .'-]{1,40}:\s)?")
 # Five words in a row, or one of a script without blanks with a sign behind it: somebody says something.
-_SAYS: Final = re.compile(
+_SAYS: Final = lazy.pattern(
     rf"(?<![\w{MARKS}'’-])(?:[^\W\d_][\w{MARKS}'’-]*+[,;:]? [\"'“‘(*_`]{{0,3}}){{3}}[\w{MARKS}'’-]+"
     r"|[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff]{4}|[\u0600-\u06ff]{2} ?[\u0600-\u06ff]{2}"
 )
-_STAMPED: Final = re.compile(
+_STAMPED: Final = lazy.pattern(
     r"\s*(?:\[?\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d|\[?\w{3} [ \d]\d \d\d:\d\d:\d\d|\[?\d\d:\d\d:\d\d\b"
     r"|\S+ \S+ \S+ \[\d\d/\w{3}/\d{4}:"
     r"|\[?(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL)\b|(?:time|ts|level)=)"
 )
-_CODE: Final = re.compile(r"[{};=]|\(\w*\)|^\s*(?:def|class|import|from|return|func|fn|const|let|var|#include)\b|^\s*(?://|/\*)")
-_CELL: Final = re.compile(r"\s*\"?(?:[\w.:/+€$£%-]*\d[\w.:/+€$£% -]*|\w*)\"?\s*")
-_RAISED: Final = re.compile(r"\s*[A-Za-z_][\w.$]*(?::[^\n]*)?\s*")  # the error that a trace ends with, in one line
-_QUOTED: Final = re.compile(r"> |[\w./@+-]+\.\w+:\d+:?\s*\Z")  # what a review quotes, and the place that it speaks of
+_CODE: Final = lazy.pattern(
+    r"[{};=]|\(\w*\)|^\s*(?:def|class|import|from|return|func|fn|const|let|var|#include)\b|^\s*(?://|/\*)"
+)
+_CELL: Final = lazy.pattern(r"\s*\"?(?:[\w.:/+€$£%-]*\d[\w.:/+€$£% -]*|\w*)\"?\s*")
+_RAISED: Final = lazy.pattern(r"\s*[A-Za-z_][\w.$]*(?::[^\n]*)?\s*")  # the error that a trace ends with, in one line
+_QUOTED: Final = lazy.pattern(r"> |[\w./@+-]+\.\w+:\d+:?\s*\Z")  # what a review quotes, and the place that it speaks of
 _MOSTLY: Final = 0.7
 #: Characters without the end of a sentence after which a line is none, and how many of them one Chinese or Japanese
 #: sign stands for.
 _ENDLESS_LENGTH, _DENSITY = 2400, 3
-_ENDLESS: Final = re.compile(rf"[^\n.!?…。！？।॥؟۔]{{{_ENDLESS_LENGTH // _DENSITY},}}+")
-_DENSE: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
+_ENDLESS: Final = lazy.pattern(rf"[^\n.!?…。！？।॥؟۔]{{{_ENDLESS_LENGTH // _DENSITY},}}+")
+_DENSE: Final = lazy.pattern(r"[\u3040-\u30ff\u3400-\u9fff]")
 _MOST_LINES: Final = 400  # of a stretch that are looked at
 
 

@@ -8,19 +8,19 @@ lines that many texts share (braces, blank lines) have no list; texts of few lin
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from turnfold.compression import lazy
 from turnfold.compression.memo import digest
 
 SHORTEST: Final = 200  # characters under which a reference is no shorter than the text
 _FEW_LINES: Final = 8  # texts of fewer are compared by shingles
 _SHINGLE: Final = 4  # words
 _COMMON: Final = 32  # texts that share a unit; beyond these it tells nothing
-_WORD: Final = re.compile(r"\w+|[^\w\s]")
+_WORD: Final = lazy.pattern(r"\w+|[^\w\s]")
 
 
 @dataclass(frozen=True, slots=True)

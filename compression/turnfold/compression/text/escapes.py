@@ -12,17 +12,19 @@ import html
 import re
 from typing import Final
 
+from turnfold.compression import lazy
+
 # Where JSON opens, be it a string of JSON itself.
-_JSON_OPENS: Final = re.compile(r'[\[{](?:\s|\\{1,4}[nrt]){0,99}\\{0,9}["\[{]')
+_JSON_OPENS: Final = lazy.pattern(r'[\[{](?:\s|\\{1,4}[nrt]){0,99}\\{0,9}["\[{]')
 _FAR: Final = 200  # characters in which it does: a tool may say first how much it has found
 # A backslash stands twice in each string around its own, a quotation mark has one more for each.
 _LEVELS: Final = tuple(
-    ("\\" * (2 * deep - 1) + '"' if deep > 1 else "", re.compile(rf"(?<!\\)(?:\\{{{deep}}}r)?\\{{{deep}}}n"))
+    ("\\" * (2 * deep - 1) + '"' if deep > 1 else "", lazy.pattern(rf"(?<!\\)(?:\\{{{deep}}}r)?\\{{{deep}}}n"))
     for deep in (1, 2, 4)
 )
-_LETTER: Final = re.compile(r"(?<!\\)\\+u(?:(d[89ab][\da-f]{2})\\+u(d[c-f][\da-f]{2})|(?!d[89a-f])([\da-f]{4}))", re.IGNORECASE)
+_LETTER: Final = lazy.pattern(r"(?<!\\)\\+u(?:(d[89ab][\da-f]{2})\\+u(d[c-f][\da-f]{2})|(?!d[89a-f])([\da-f]{4}))", re.IGNORECASE)
 
-_ENTITY: Final = re.compile(r"&(?:#\d{2,7}|#[xX][\da-fA-F]{2,6}|[a-zA-Z]{2,30}\d{0,2});")
+_ENTITY: Final = lazy.pattern(r"&(?:#\d{2,7}|#[xX][\da-fA-F]{2,6}|[a-zA-Z]{2,30}\d{0,2});")
 
 
 def is_json(text: str) -> bool:

@@ -6,7 +6,6 @@ and kinds (``names.entities``), what must stay byte for byte (``protect``), choo
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Sequence
 from functools import lru_cache
@@ -15,27 +14,28 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from turnfold.compression import lazy
 from turnfold.compression.text.spans import Span
 
 _MOST_KNOWN: Final = 64  # characters of a token that is remembered
 # Most sentences have none of these marks and need no closer look. All begin with one class, which the regex engine finds fast.
-_HINT: Final = re.compile(
+_HINT: Final = lazy.pattern(
     r"[\d_/\\@`#=¼½¾²³一二三四五六七八九十百千万萬億亿零〇A-Z.:()-]"
     r"(?:(?<=[^A-Z.:()-])|(?<=[a-z][A-Z])|(?<=\w[.:(])(?=\w)|(?<=\(\))|(?<=\s-)-?[a-z])"
 )
 # Scripts that put no blanks between words, and typographic marks, end a token.
-_PIECE: Final = re.compile(
+_PIECE: Final = lazy.pattern(
     r"`[^`\n]++`|[一二三四五六七八九十百千万萬億亿零〇点點]{2,}+"
     r"|[^\s`\u0e00-\u0e7f\u2010-\u203a\u2e80-\ua4cf\uac00-\ud7af\uf900-\ufaff\ufe30-\ufe4f\uff01-\uff0f\uff1a-\uff20"
     r"\uff3b-\uff40\uff5b-\uff65\u060c\u061b\u061f\u0964]++"
 )
-_TELLS: Final = re.compile(
+_TELLS: Final = lazy.pattern(
     r"[\d_\\@=`¼½¾²³一二三四五六七八九十百千万萬億亿零〇]|[a-z][A-Z]|\w(?:[.:]|::|->)\w|\w\(\)|[A-Z]-[A-Z]"
     r"|\A--?[A-Za-z]|\A[.~]{0,2}/\w|\w/[^/]*[/.A-Z]|://|#\w"
 )
-_NOT_ONE: Final = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]|\w+:[^\W\d_]+")  # "e.g", "a.m", "U.S"
-_FIGURE: Final = re.compile(r"[-+±~<>≤≥=$€£¥₹]*[\d.,:]+")
-_CALL: Final = re.compile(r"[\w.:>-]*\w\(\)")
+_NOT_ONE: Final = lazy.pattern(r"(?:[^\W\d_]\.)+[^\W\d_]|\w+:[^\W\d_]+")  # "e.g", "a.m", "U.S"
+_FIGURE: Final = lazy.pattern(r"[-+±~<>≤≥=$€£¥₹]*[\d.,:]+")
+_CALL: Final = lazy.pattern(r"[\w.:>-]*\w\(\)")
 _EDGES: Final = ".,;:!?\"'*”’“‘«»…()[]{}<>¿¡|"
 # What an ASCII character is, of what is asked here.
 _IN_WORD, _UPPER, _LOWER, _BLANK, _TELLING, _JOINT, _DASH, _OPENING = (1 << n for n in range(8))

@@ -15,21 +15,23 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
-_OPENS: Final = re.compile(r"\s{0,8}(?:<{5,9}|-{5,9}) ?[A-Z]{3,}\b")
-_DIVIDES: Final = re.compile(r"\s{0,8}={5,9}\s*$")
-_ENDS: Final = re.compile(r"\s{0,8}(?:>{5,9}|\+{5,9})(?: ?\w.*)?$")
+from turnfold.compression import lazy
+
+_OPENS: Final = lazy.pattern(r"\s{0,8}(?:<{5,9}|-{5,9}) ?[A-Z]{3,}\b")
+_DIVIDES: Final = lazy.pattern(r"\s{0,8}={5,9}\s*$")
+_ENDS: Final = lazy.pattern(r"\s{0,8}(?:>{5,9}|\+{5,9})(?: ?\w.*)?$")
 _DIVIDER, _PATCH, _PATCH_ENDS = "=====", "*** Begin Patch", "*** End Patch"
-_FILE: Final = re.compile(r"[\w@.+-]+\.\w{1,8}(?![\w/.])")
+_FILE: Final = lazy.pattern(r"[\w@.+-]+\.\w{1,8}(?![\w/.])")
 _FILE_LINES: Final = 6  # above an edit in which its file may be named
 _LONGEST_SIDE: Final = 2000  # lines
-_CALL: Final = re.compile(r"^[\w.:/-]{1,80} (?=\{)", re.MULTILINE)
+_CALL: Final = lazy.pattern(r"^[\w.:/-]{1,80} (?=\{)", re.MULTILINE)
 _DECODER: Final = json.JSONDecoder()
-_NUMBER: Final = re.compile(r"\s*\d{1,6}(?:\t|→|\s?[|:] ?)")
-_IN_JSON: Final = re.compile(r'\{"|":\s?"')
-_BREAK: Final = re.compile(r'\\n|"')
+_NUMBER: Final = lazy.pattern(r"\s*\d{1,6}(?:\t|→|\s?[|:] ?)")
+_IN_JSON: Final = lazy.pattern(r'\{"|":\s?"')
+_BREAK: Final = lazy.pattern(r'\\n|"')
 _QUOTATION, _HIDDEN = '\\"', "\0"
 _DEEPEST: Final = 4
-_NO_LETTERS: Final = re.compile(r"[^a-z]+")
+_NO_LETTERS: Final = lazy.pattern(r"[^a-z]+")
 #: What the sides of an edit are called in a call's arguments, in letters alone.
 _SIDES: Final[Mapping[str, str]] = {
     "oldstring": "newstring",
@@ -52,7 +54,7 @@ _PARTS: Final = frozenset({"cellid", "cellnumber", "cellindex", "cell"})
 _PART_TEXTS: Final = _WHOLES | {"newsource", "source", "cellsource", "newcode", "code"}
 _LEAST_WHOLE: Final = 8  # lines of a whole file
 _TAGGED_END: Final = "\n</content>"
-_TAGGED: Final = re.compile(r"<(?:file_?)?path>([^<\n]{1,300})</(?:file_?)?path>\s{0,4}<content>\n(.*?)\n</content>", re.DOTALL)
+_TAGGED: Final = lazy.pattern(r"<(?:file_?)?path>([^<\n]{1,300})</(?:file_?)?path>\s{0,4}<content>\n(.*?)\n</content>", re.DOTALL)
 _PATHS: Final = frozenset({"path", "filepath", "file", "filename", "targetfile", "notebookpath", "notebook"})
 
 

@@ -6,24 +6,24 @@ lines are shown (``shorten.lines``).
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence, Set
 from typing import Final
 
+from turnfold.compression import lazy
 from turnfold.compression.text.lexicon import lexicon
 from turnfold.compression.text.ties.pieces import ITEM
 
-_HEADING: Final = re.compile(r"#{1,6} \S")
+_HEADING: Final = lazy.pattern(r"#{1,6} \S")
 _COLONS: Final = (":", "：")
 _LONGEST: Final = 300  # characters of a line that can be a head
 _BULLETS: Final = frozenset("-*+•‣◦–([0123456789・●○■□◆◇（!▪▸►✓✔✗✘✅❌☑☐☒⚠⏳")
 #: The mark in front of a remark in code, and what it says.
-REMARK: Final = re.compile(r"\s*(?:#(?!include|define|!)|//|/\*|--|;|<!--|%|REM\b)\s*(.*)")
+REMARK: Final = lazy.pattern(r"\s*(?:#(?!include|define|!)|//|/\*|--|;|<!--|%|REM\b)\s*(.*)")
 #: The name of a section of settings in a line of its own, and a setting.
-SECTION: Final = re.compile(r"\[[^\[\]\n]{1,60}(?<=[\w.?!)\"'’])\][ \t\r]*(?:\n|\Z)")
-SETTING: Final = re.compile(r"[#;]?[ \t]*(?:[\w.-]+|\"[^\"\n]{1,80}\"|'[^'\n]{1,80}')[ \t]*[=:]")
+SECTION: Final = lazy.pattern(r"\[[^\[\]\n]{1,60}(?<=[\w.?!)\"'’])\][ \t\r]*(?:\n|\Z)")
+SETTING: Final = lazy.pattern(r"[#;]?[ \t]*(?:[\w.-]+|\"[^\"\n]{1,80}\"|'[^'\n]{1,80}')[ \t]*[=:]")
 _CLOCK: Final = r"\d{1,2}:\d\d(?::\d\d)?(?:[ \u202f]?[AaPp]\.?[Mm]\.?)?"
-_CLOCKED: Final = re.compile(r":(?<=\d:)\d\d")
+_CLOCKED: Final = lazy.pattern(r":(?<=\d:)\d\d")
 _AGO_WORDS: Final = (" ago", "vor ", "il y a ", "hace ", "há ", " fa\n", " geleden", " temu", " назад", " önce")
 #: "3 days ago", "5h ago", "vor 3 Tagen", as forums and comments have it.
 AGO: Final = (
@@ -32,7 +32,7 @@ AGO: Final = (
     r"|há (?:\d{1,3}|uma?) [^\W\d_]{1,8}|\d{1,3} [^\W\d_]{3,9} (?:fa|geleden|temu|назад|önce))"
 )
 #: What one of the lines holds that say who wrote what stands below them.
-_SAYS_WHEN: Final = re.compile(
+_SAYS_WHEN: Final = lazy.pattern(
     r":(?<=\d:)\d\d|\b(?:ago|vor \w+ \w{3,}|il y a \w+|hace \w+|há \w+|\d{1,3} [^\W\d_]{3,9} (?:fa|geleden|temu|назад|önce))\b"
 )
 #: Without one of these it is a time of day, which is found faster.
@@ -40,7 +40,7 @@ _MAY_BE_AGO: Final = ("ago", "vor ", "il y a ", "hace ", "há ", " fa", " gelede
 _HANDLE: Final = r"(?:u/|/u/|@)[\w.-]{1,40}|\[deleted\]"
 #: A line that says who wrote what stands below it, and when: "anna  10:02", "Maria Lopez  9:14 AM", "kai — Today at 14:02",
 #: "u/oldstill · 3 days ago", "oldstill 3 days ago | parent | next [–]".
-SPEAKER: Final = re.compile(
+SPEAKER: Final = lazy.pattern(
     rf"(?:{_HANDLE}|[^\W_][\w.-]*|[^\W\d_][\w.'’-]*(?: [\w.'’-]+){{1,3}}(?= [·•|—–-] ))(?: OP)?[ \t\u00a0]*"
     rf"(?:[·•|—–-][ \t]*)?[ \t\u00a0]{AGO}(?:[ \t]*(?:\(edited\)|[·•|\[][^\n]{{0,40}}))?[ \t\r]*(?:\n|\Z)|"
     r"[^\W\d_][\w.'’@()-]*(?: [\w.'’@()-]+){0,3}[ \t\u00a0]*(?:(?:[—–|·,-]|\bAPP\b)[ \t]*)?[ \t\u00a0]"
@@ -49,23 +49,23 @@ SPEAKER: Final = re.compile(
     rf"\[[^\]\n\d]{{0,20}}[\d/. -]{{0,12}},? ?{_CLOCK}\][ \t]+[^\W\d_][\w.'’-]*(?:,? [\w.'’()-]+){{0,4}}[ \t\r]*(?:\n|\Z)"
 )
 #: The same in two lines, as copied from a browser: "Anna Berg / 9:41 AM".
-_TIME_ALONE: Final = re.compile(rf"[ \t]*(?:\[?{_CLOCK}\]?|(?:[·•][ \t]*)?{AGO}(?: \(edited\))?)[ \t\r]*")
-_NAME_ALONE: Final = re.compile(rf"(?:{_HANDLE})(?: OP)?[ \t\r]*|" r"[^\W\d_][\w.'’-]*(?: [\w.'’()-]+){0,3}[ \t\r]*")
+_TIME_ALONE: Final = lazy.pattern(rf"[ \t]*(?:\[?{_CLOCK}\]?|(?:[·•][ \t]*)?{AGO}(?: \(edited\))?)[ \t\r]*")
+_NAME_ALONE: Final = lazy.pattern(rf"(?:{_HANDLE})(?: OP)?[ \t\r]*|" r"[^\W\d_][\w.'’-]*(?: [\w.'’()-]+){0,3}[ \t\r]*")
 _LONGEST_NAME: Final = 40  # characters
 #: A field of a record in a line of its own: "Status: done".
-FIELD: Final = re.compile(r"(?P<name>[^\W\d_][\w .-]{0,30}?)[ \t]*[:=：](?=\s|\Z)")
+FIELD: Final = lazy.pattern(r"(?P<name>[^\W\d_][\w .-]{0,30}?)[ \t]*[:=：](?=\s|\Z)")
 _RECORDS: Final = 2  # so many are several
 _ENDS: Final = (*".!?。！？",)
 _STOPS: Final = (*".!。！",)  # a question may be what a list answers
 _SHORTEST: Final = 3  # letters of a title
 #: A block of settings begins, and a setting in it: ``location /admin {``, ``deny all;``, ``replicas = 3``.
 _CHANGED: Final = "+-~/ "  # in front of what a plan adds, takes away or changes
-_OPENING: Final = re.compile(r"[A-Za-z_][^(){}=;]*\{")
-_SET: Final = re.compile(r"[A-Za-z_][\w.-]*(?:[ \t]*=(?!=)[^{};]*|[ \t]+[^(){}=]*;)(?:[ \t]*#.*)?")
+_OPENING: Final = lazy.pattern(r"[A-Za-z_][^(){}=;]*\{")
+_SET: Final = lazy.pattern(r"[A-Za-z_][\w.-]*(?:[ \t]*=(?!=)[^{};]*|[ \t]+[^(){}=]*;)(?:[ \t]*#.*)?")
 _REMARKED: Final = 4  # lines of which a remark above them speaks at most
 #: Words of a remark by which the line under it must not be taken for what it looks like.
 _TELLING: Final = lexicon("ties")["remarks"]
-_WORD: Final = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
+_WORD: Final = lazy.pattern(r"[^\W\d_]+(?:'[^\W\d_]+)?")
 
 
 def may_name_speakers(text: str) -> bool:

@@ -12,10 +12,11 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from turnfold.compression import lazy
 from turnfold.compression.text.blocks import Range
 from turnfold.compression.text.spans import Span, spans_of
 
-_TICKS: Final = re.compile(r"`++|\n")
+_TICKS: Final = lazy.pattern(r"`++|\n")
 
 
 def inline_code(text: str) -> Iterator[Range]:
@@ -46,8 +47,8 @@ def _pair_runs(runs: list[Range]) -> Iterator[Range]:
         i += 1
 
 
-_URL_STOP: Final = re.compile(r"[\s<>\"'`|\\^{}「」『』【】（）《》，。；：！？、“”]")
-_SCHEME_TAIL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,19}\Z")
+_URL_STOP: Final = lazy.pattern(r"[\s<>\"'`|\\^{}「」『』【】（）《》，。；：！？、“”]")
+_SCHEME_TAIL: Final = lazy.pattern(r"[A-Za-z][A-Za-z0-9+.-]{0,19}\Z")
 
 
 def urls(text: str) -> Iterator[Range]:
@@ -72,13 +73,13 @@ _MONTHS: Final = (
     "|fevereiro|março|maio|junho|julho|setembro|outubro|novembro|dezembro|gennaio|febbraio|aprile|maggio|giugno|luglio|settembre"
     "|ottobre|dicembre"
 )
-DATE_WORDS: Final = re.compile(
+DATE_WORDS: Final = lazy.pattern(
     rf"(?=[\dJFMASOND])(?:(?:{_ENGLISH_MONTHS})\b\.? (?:\d{{1,2}}(?:st|nd|rd|th)?\b(?:,? \d{{4}}\b)?|\d{{4}}\b)"
     rf"|\d{{1,2}}(?:st|nd|rd|th|\.)? (?=[^\W\d_])(?:of |de )?(?:{_ENGLISH_MONTHS}|{_MONTHS})\b(?:,? (?:de |of )?\d{{4}}\b)?"
     r"|\d{1,4}年(?:\d{1,2}月(?:\d{1,2}[日号])?)?|\d{1,2}月\d{1,2}[日号])"
 )
-PULL_WORDS: Final = re.compile(r"\b(?:PR|MR|[Pp]ull [Rr]equest|[Mm]erge [Rr]equest|[Ii]ssue|[Tt]icket|[Bb]ug) ?[#!]?\d{1,9}\b")
-SECRET_WORDS: Final = re.compile(
+PULL_WORDS: Final = lazy.pattern(r"\b(?:PR|MR|[Pp]ull [Rr]equest|[Mm]erge [Rr]equest|[Ii]ssue|[Tt]icket|[Bb]ug) ?[#!]?\d{1,9}\b")
+SECRET_WORDS: Final = lazy.pattern(
     r"(?i:\b(?:pass(?:word|wd|phrase)|secret|token|api[ _-]?key|access[ _-]?key|bearer|authorization))\b\"?"
     r"[ \t]*+(?:[:=][ \t]*|is[ \t]+|(?<=[ \t])(?=[^\s\d]{0,80}\d))(?:Bearer )?[\"']?[^\s\"',;]{5,200}[^\s\"',;.!?)]"
 )
@@ -104,7 +105,7 @@ _ARGUMENT: Final = (
     r"|\"[^\"\n]{0,200}\"|'[^'\n]{0,200}'|[|]|&&|\d++))"
 )
 _CALLS: Final = "|".join(f"(?:{program}) (?:{words})" for program, words in _SUBCOMMANDS.items())
-SHELL: Final = re.compile(
+SHELL: Final = lazy.pattern(
     rf"(?<![\w/.`-])(?:sudo )?(?:{_CALLS}|(?:{_PROGRAMS})(?: [a-z][a-z-]{{0,20}}){{0,2}}?{_ARGUMENT})\b"
     rf"{_ARGUMENT}*+(?: [a-z][a-z-]*+{_ARGUMENT}++)*+"
 )
@@ -139,8 +140,8 @@ def places(text: str, words: Iterable[str]) -> Iterator[int]:
             at = text.find(word, at + 1)
 
 
-PROMPT_LINE: Final = re.compile(r"(?<![^\n])[ \t]*+(?:\$|%|PS [A-Z]:\\[^\n>]{0,200}>|>>>) [^\n]++")
-INLINE_SQL: Final = re.compile(
+PROMPT_LINE: Final = lazy.pattern(r"(?<![^\n])[ \t]*+(?:\$|%|PS [A-Z]:\\[^\n>]{0,200}>|>>>) [^\n]++")
+INLINE_SQL: Final = lazy.pattern(
     r"\b(?:SELECT\b(?:[^\n;SF]|S(?!ELECT\b)|F(?!ROM\b))*+FROM\b|INSERT INTO\b|DELETE FROM\b|UPDATE \w+ SET\b"
     r"|(?:CREATE|ALTER|DROP) (?:TABLE|INDEX|VIEW)\b)[^\n;`]*+;?"
 )
@@ -161,7 +162,7 @@ def _token_pattern(gap: str) -> re.Pattern[str]:
     lead, tail = r"[(\[{<\"'*“‘«»„‚¿¡]", r"[.,;:!?)\]}>\"'*]"
     word = r"(?:[^\W\d_a-z]*+[^\W\d_A-Z]*+)(?:['’][^\W\d_A-Z]++)?+"
     plain = rf"(?={solid}){lead}*+{word}{tail}*+(?!{solid})"
-    return re.compile(rf"(?:[{gap}]++|{plain})*+{lead}*+({solid}++|\Z)")
+    return lazy.pattern(rf"(?:[{gap}]++|{plain})*+{lead}*+({solid}++|\Z)")
 
 
 _ASCII_TOKEN: Final = _token_pattern(r"\s")
@@ -178,7 +179,7 @@ def _trim(token: str) -> str:
     return token
 
 
-_TOKEN_KINDS: Final = re.compile(
+_TOKEN_KINDS: Final = lazy.pattern(
     "|".join(
         f"(?P<{kind}>{pattern})"
         for kind, pattern in (
@@ -216,7 +217,7 @@ _TOKEN_KINDS: Final = re.compile(
     )
     + r"|(?P<token>[^\s]*[\d_=@\\/{}<>#$%&+^|~][^\s]*+)"
 )
-_SPECIAL: Final = re.compile(r"[a-z][A-Z]|[\d_]|\w(?:[-.:(\[]|::)\w|\w\(\)|[@#$]\w")
+_SPECIAL: Final = lazy.pattern(r"[a-z][A-Z]|[\d_]|\w(?:[-.:(\[]|::)\w|\w\(\)|[@#$]\w")
 
 
 def _token_kind(token: str) -> str:

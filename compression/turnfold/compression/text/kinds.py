@@ -18,6 +18,7 @@ from typing import Final
 
 import orjson
 
+from turnfold.compression import lazy
 from turnfold.compression.memo import remembering
 from turnfold.compression.text.beside import is_mail
 from turnfold.compression.text.blocks import unclosed_end
@@ -30,8 +31,8 @@ from turnfold.compression.text.writers import is_button, may_name_writers, write
 
 _WINDOW: Final = 16  # lines that vote together
 _DECODER: Final = json.JSONDecoder()
-_BLANK_LINES: Final = re.compile(r"[ \t]*\n\s*")
-_QUOTED_CELL: Final = re.compile(r'"(?:[^"]|"")*"')
+_BLANK_LINES: Final = lazy.pattern(r"[ \t]*\n\s*")
+_QUOTED_CELL: Final = lazy.pattern(r'"(?:[^"]|"")*"')
 _MOST_CELL_LINES: Final = 8
 _FEWEST_SPEAKERS: Final = 2
 _SAID_LINES: Final = 6  # lines, on average, that one says in a chat at most
@@ -48,7 +49,7 @@ _BRACKETS: Final = frozenset("{}[]")
 _ENOUGH: Final = 0.3  # share of a window's lines that must carry a mark for it to decide
 
 #: What an opening line says about the lines behind it, tried in order. Every pattern is anchored and without nested repeats.
-_MARKS: Final = re.compile(
+_MARKS: Final = lazy.pattern(
     "|".join(
         f"(?P<{kind}>{pattern})"
         for kind, pattern in (
@@ -128,29 +129,29 @@ _MARKS: Final = re.compile(
 #: Every kind that a text can be.
 KINDS: Final = frozenset({*_MARKS.groupindex, "csv", "fence", "commits", "json", "jsonl"})
 #: A label in front of what stands on its line: "Observation: ...", "**Result:** ...".
-_LABEL: Final = re.compile(r"\s*[*_]{0,4}[^\W\d_][\w ]{0,38}:[*_]{0,4}[ \t]+(?=\S)")
+_LABEL: Final = lazy.pattern(r"\s*[*_]{0,4}[^\W\d_][\w ]{0,38}:[*_]{0,4}[ \t]+(?=\S)")
 _LONG_VALUE: Final = 160  # characters of a line up to which it is read as a key with its value
-_SENTENCE_ENDED: Final = re.compile(r"[.!?]\s")
+_SENTENCE_ENDED: Final = lazy.pattern(r"[.!?]\s")
 #: What opens a block, at the beginning of a line.
-_OPENING: Final = re.compile(
+_OPENING: Final = lazy.pattern(
     r"\n(?:[ \t]{0,3}(?:```|~~~)|[{\[](?:[ \t]*\n|[{\"\[])|diff --git |--- a/|@@ -"
     r"|commit [\da-f]{7}|Traceback \(most recent|Exception in thread|goroutine |panic: |thread '|stack backtrace:)"
 )
-_FENCE: Final = re.compile(r"\s{0,3}(`{3,}|~{3,})")
-_DIFF_BODY: Final = re.compile(
+_FENCE: Final = lazy.pattern(r"\s{0,3}(`{3,}|~{3,})")
+_DIFF_BODY: Final = lazy.pattern(
     r"[-+ \\@]|diff --git |index [\da-f]+\.\.|(?:new|deleted) file mode|old mode|new mode|rename |copy |similarity "
     r"|Binary files |commit \w+|$"
 )
-_COMMIT_BODY: Final = re.compile(
+_COMMIT_BODY: Final = lazy.pattern(
     r"commit [\da-f]{7}|(?:Merge|Author|AuthorDate|Commit|CommitDate|Date|Reflog[\w ]*|gpg): "
     r"|    |$| \S.* \| +\S| \d+ files? changed"
     r"|[AMDRCT]\d*\t|\d+\t\d+\t| (?:create|delete|rename|mode|copy) "
 )
-_TRACE_BODY: Final = re.compile(
+_TRACE_BODY: Final = lazy.pattern(
     r"\s|[\w.]+(?:Error|Exception|Warning|Interrupt|Exit)\b|Caused by|goroutine |stack backtrace:|note: "
     r"|\S+\(.*\)$|\.\.\. \d+ more|\[Previous line"
 )
-_TEST_RUN: Final = re.compile(
+_TEST_RUN: Final = lazy.pattern(
     r"\n(?:=+ (?:test session starts|FAILURES|ERRORS|short test summary)|Ran \d+ tests? in |(?:---|===) (?:RUN|PASS|FAIL)"
     r"|(?:ℹ|#) (?:tests|pass|fail) \d|[✔✖✓✗] [^\n]{0,200}ms\)"
     r"|test result: |running \d+ tests?\n|test \S{1,300} \.\.\. (?:ok|FAILED|ignored)|ok  \t|FAIL\t"
@@ -158,12 +159,12 @@ _TEST_RUN: Final = re.compile(
     r"|=+ [^\n]{0,200}?\d (?:passed|failed)|\S{1,200} \([\w.]{1,300}\) \.\.\. | {0,4}tests? finished:|E   |>>>>> Run tests)"
 )
 #: Where a compiler or linter saw something: the source that it quotes is no file.
-_PLACES: Final = re.compile(r"\n *--> \S{1,300}:\d+:\d+")
+_PLACES: Final = lazy.pattern(r"\n *--> \S{1,300}:\d+:\d+")
 _BEHIND_END: Final = " \t\r\"'”’»)*_"
 _CODE_ENDS: Final = (";", "{", ",")
 _SENTENCE_ENDS: Final = (*".!?…:。！？：",)
-_ENCODED: Final = re.compile(r"\s*+(?:data:[\w/;,+-]{1,100})?(?:[A-Za-z0-9+/=_-]{200}|(?:[A-Za-z0-9+/=_-]{60,80}\r?\n){2})")
-_ALL_ENCODED: Final = re.compile(r"\s*+(?:data:[\w/;,+-]{1,100})?[A-Za-z0-9+/=_\-\s]+")
+_ENCODED: Final = lazy.pattern(r"\s*+(?:data:[\w/;,+-]{1,100})?(?:[A-Za-z0-9+/=_-]{200}|(?:[A-Za-z0-9+/=_-]{60,80}\r?\n){2})")
+_ALL_ENCODED: Final = lazy.pattern(r"\s*+(?:data:[\w/;,+-]{1,100})?[A-Za-z0-9+/=_\-\s]+")
 
 
 @remembering  # lines vote, and are asked again one by one

@@ -13,6 +13,8 @@ import re
 from collections.abc import Callable
 from typing import Final
 
+from turnfold.compression import lazy
+
 #: Marks that belong to the letter before them but are no ``\w``: Latin accents, Hebrew and Arabic points, Indic and Thai vowels;
 #: not the full stops of Indic scripts, which lie between them.
 MARKS: Final = (
@@ -22,20 +24,20 @@ MARKS: Final = (
 #: sign that is not ASCII, or the text.
 PHRASE_START: Final = r"(?:\b(?=\w)|(?=[^\x00-\x7f])|\A)"
 _RUN: Final = rf"[^\W\d_](?:[^\W\d_]|[{MARKS}])*+"
-_WORD: Final = re.compile(rf"{_RUN}(?:'{_RUN})?")
+_WORD: Final = lazy.pattern(rf"{_RUN}(?:'{_RUN})?")
 _JOINED: Final = rf"[^\W_](?:[^\W_]|[{MARKS}])*+"
-_JOINED_WORD: Final = re.compile(rf"{_JOINED}(?:['’-]{_JOINED})*")
+_JOINED_WORD: Final = lazy.pattern(rf"{_JOINED}(?:['’-]{_JOINED})*")
 _LETTERS: Final = bytes(byte if chr(byte).isascii() and chr(byte).isalpha() else 32 for byte in range(256))
 _LETTERS_AND_DIGITS: Final = bytes(byte if chr(byte).isascii() and chr(byte).isalnum() else 32 for byte in range(256))
 _JOINTS: Final = b"'-"
 _WITH_APOSTROPHES: Final = bytes(byte if byte == ord("'") else blank for byte, blank in enumerate(_LETTERS))
 #: One that is not within a word of its own.
-_ODD_APOSTROPHE: Final = re.compile(r"'(?:(?![A-Za-z])|(?<![A-Za-z]')|[A-Za-z]+')")
-_TWO_APOSTROPHES: Final = re.compile("'[a-z]+'")
+_ODD_APOSTROPHE: Final = lazy.pattern(r"'(?:(?![A-Za-z])|(?<![A-Za-z]')|[A-Za-z]+')")
+_TWO_APOSTROPHES: Final = lazy.pattern("'[a-z]+'")
 #: A joint without a letter or digit on each side.
-_NO_JOINT: Final = re.compile(r"['-](?:(?![A-Za-z0-9])|(?<![A-Za-z0-9].))")
+_NO_JOINT: Final = lazy.pattern(r"['-](?:(?![A-Za-z0-9])|(?<![A-Za-z0-9].))")
 #: What may be part of a word that is not ASCII.
-_FOREIGN: Final = re.compile(r"[^\W\x00-\x7f]")
+_FOREIGN: Final = lazy.pattern(r"[^\W\x00-\x7f]")
 _JOINED_KEPT: Final = bytes(byte if byte in _JOINTS else blank for byte, blank in enumerate(_LETTERS_AND_DIGITS))
 
 

@@ -9,12 +9,12 @@ each turn of a conversation that stands in one message. Time is linear in the te
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Collection, Iterator, Sequence
 from itertools import pairwise
 from typing import Final
 
+from turnfold.compression import lazy
 from turnfold.compression.text.dialogue.turns import turn_starts
 from turnfold.compression.text.records import record_starts
 from turnfold.compression.text.ties.interrupted import interruptions
@@ -30,12 +30,12 @@ _AROUND: Final = 300  # characters that a passage takes along where they cut a s
 _LONGEST: Final = 500  # characters without a border after which a chunk is cut at a comma, a blank, or anywhere
 
 # The alternatives begin with one class, which the regex engine finds fast.
-_BORDER: Final = re.compile(r"[.!?…؟।。！？｡\n](?:(?<=\n)\n*|(?<=[.!?…؟।])[\"')\]»”’]*\s+|(?<=[。！？｡])[」』”’）]*\s*)")
+_BORDER: Final = lazy.pattern(r"[.!?…؟।。！？｡\n](?:(?<=\n)\n*|(?<=[.!?…؟।])[\"')\]»”’]*\s+|(?<=[。！？｡])[」』”’）]*\s*)")
 #: A line that does not end, and an item that completes it: "unless / (a) the fee is paid; or / (b) ...".
-_COMPLETED: Final = re.compile(r"(?:[^\W_]|(?<=[\w)])[;,]) *\n[ \t]*(?:\((?:[a-z]|[ivx]{1,4}|\d)\)|[a-z]\)) ")
+_COMPLETED: Final = lazy.pattern(r"(?:[^\W_]|(?<=[\w)])[;,]) *\n[ \t]*(?:\((?:[a-z]|[ivx]{1,4}|\d)\)|[a-z]\)) ")
 #: Such an item, found by the line feed in front of it.
-_COMPLETING: Final = re.compile(r"\n[ \t]*(?:\((?:[a-z]|[ivx]{1,4}|\d)\)|[a-z]\)) ")
-_SOFT_BORDER: Final = re.compile(r"[,;:|、，；)}\]]\s*|\s+")
+_COMPLETING: Final = lazy.pattern(r"\n[ \t]*(?:\((?:[a-z]|[ivx]{1,4}|\d)\)|[a-z]\)) ")
+_SOFT_BORDER: Final = lazy.pattern(r"[,;:|、，；)}\]]\s*|\s+")
 
 Range = tuple[int, int]
 

@@ -14,14 +14,16 @@ import re
 from collections.abc import Sequence
 from typing import Any, Final
 
+from turnfold.compression import lazy
+
 Range = tuple[int, int]
 
 #: Stands where something private stood.
 REDACTED: Final = "[private]"
 
 # What this module has put somewhere is no part of a tag.
-_TAG: Final = re.compile(r"<\s{0,8}(/?)\s{0,8}private\b(?:(?!\[private\])[^<>]){0,200}>", re.IGNORECASE)
-_HINT: Final = re.compile("private", re.IGNORECASE)
+_TAG: Final = lazy.pattern(r"<\s{0,8}(/?)\s{0,8}private\b(?:(?!\[private\])[^<>]){0,200}>", re.IGNORECASE)
+_HINT: Final = lazy.pattern("private", re.IGNORECASE)
 _OTHER_I: Final = "\u0130\u0131"  # which the expression takes for an i, and `lower` does not
 # Keys whose strings are names of things and no text: left alone even where an earlier part opened a tag.
 _NAMES: Final = frozenset({"role", "type", "id", "tool_call_id", "call_id", "name", "status", "format", "detail", "object"})

@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
+from turnfold.compression import lazy
 from turnfold.compression.text import blocks, inline
 from turnfold.compression.text.blocks import MASK, Range, disjoint
 from turnfold.compression.text.spans import Span, spans_of
@@ -26,7 +27,7 @@ def _guarded_finder(hint: re.Pattern[str], pattern: re.Pattern[str]) -> Callable
     return lambda text: [m.span() for m in pattern.finditer(text)] if hint.search(text) else []
 
 
-_DIGITS: Final = re.compile(r"\d++")
+_DIGITS: Final = lazy.pattern(r"\d++")
 _NEAR: Final = 16  # "merge request #", "September. ", " de septiembre"
 
 
@@ -74,9 +75,9 @@ _BLOCKS: Final[_Stages] = (
 _INLINE: Final[_Stages] = (
     ("url", inline.urls),
     ("secret", _secrets),
-    ("shell", _guarded_finder(re.compile(r"[$%>] "), inline.PROMPT_LINE)),
+    ("shell", _guarded_finder(lazy.pattern(r"[$%>] "), inline.PROMPT_LINE)),
     ("shell", inline.shell_commands),
-    ("inline-sql", _guarded_finder(re.compile("SELECT|INSERT INTO|DELETE FROM|UPDATE|TABLE|INDEX|VIEW"), inline.INLINE_SQL)),
+    ("inline-sql", _guarded_finder(lazy.pattern("SELECT|INSERT INTO|DELETE FROM|UPDATE|TABLE|INDEX|VIEW"), inline.INLINE_SQL)),
     ("pull", _near_digits(inline.PULL_WORDS)),
     ("date", _dates),
 )
@@ -111,7 +112,7 @@ class _Scan:
 
 
 # What a text of one line must begin with, or hold, to be a block; most messages of a chat need no more than this look.
-_LONE_BLOCK: Final = re.compile(
+_LONE_BLOCK: Final = lazy.pattern(
     r"[ \t>]*+(?:[#`~{\[]|(?i:select|insert|update|delete|create|alter|drop|with|truncate|grant|explain|merge)\b)|    |\t"
     r"|panic: |fatal error: |goroutine |thread '|#\d|File \"|Caused by|Suppressed"
 )
@@ -234,6 +235,6 @@ _HINTS: Final = (
 )
 _SECRET_SIGNS: Final = (("z", "authorization"), ("k", "key"), ("k", "token"), ("b", "bearer"), ("p", "pass"), ("c", "secret"))
 _SECRET_HINTS: Final = ("bearer", "passw", "passp", "token", "secret", "key:", "key=", "key is", 'key"', "key ", "authorization")
-_DAY_STOP: Final = re.compile(r"\. ?(?:\d|(?<=\d\. )[^\W\d_])")
-_PROMPT: Final = re.compile(r"\s*(?:[$%>]|PS )")
-_QUOTED: Final = re.compile(r" [\"'][^\n]*[\"']")
+_DAY_STOP: Final = lazy.pattern(r"\. ?(?:\d|(?<=\d\. )[^\W\d_])")
+_PROMPT: Final = lazy.pattern(r"\s*(?:[$%>]|PS )")
+_QUOTED: Final = lazy.pattern(r" [\"'][^\n]*[\"']")

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from turnfold.compression import lazy
 from turnfold.compression.memo import remembering
 from turnfold.compression.text.blocks import Range
 from turnfold.compression.text.dialogue.transcripts import is_transcript
@@ -20,14 +21,14 @@ from turnfold.compression.text.kinds import parts
 from turnfold.compression.text.writers import written_by
 
 # Between two objects or lists, and between two strings of which the second is no key. Each string is looked at once.
-_JSON_JOINT: Final = re.compile(r'[}\]]\s{0,99},\s{0,99}(?=[{\[])|"\s{0,99},\s{0,99}(?="(?:[^"\\]++|\\.)*+"\s{0,99}[,\]])')
+_JSON_JOINT: Final = lazy.pattern(r'[}\]]\s{0,99},\s{0,99}(?=[{\[])|"\s{0,99},\s{0,99}(?="(?:[^"\\]++|\\.)*+"\s{0,99}[,\]])')
 # Between two elements of one name, but not those of a line of text or of a row.
-_XML_JOINT: Final = re.compile(
+_XML_JOINT: Final = lazy.pattern(
     r"</(?!(?:td|th|span|a|b|i|em|strong|code)>)([\w.:-]{1,60})>[^\S\n]{0,99}(?=<\1[\s>])", re.IGNORECASE
 )
 
 # Strings, each looked at once, and what opens and closes.
-_JSON_PART: Final = re.compile(r'"(?:[^"\\]|\\.)*+"|[\[\]{}]')
+_JSON_PART: Final = lazy.pattern(r'"(?:[^"\\]|\\.)*+"|[\[\]{}]')
 
 
 def record_starts(text: str) -> list[int]:
@@ -50,13 +51,13 @@ def listed_objects(text: str) -> Iterator[tuple[int, int]]:
                 yield start, part.end()
 
 
-_ITEM: Final = re.compile(r"[ \t]{0,12}(?:[-*+•–]|\d{1,4}[.)])[ \t]+\S|[ \t]*\|")
-_FIGURE: Final = re.compile(r"\d")
-_KEY: Final = re.compile(r"[ \t]*[^\W\d_][\w .-]{0,30}:[ \t]+\S.{0,60}$")
-_OBJECT: Final = re.compile(r'[ \t]*\{[^{}]*"[ \t]*:.*\}\Z')
-_CELLS: Final = re.compile(r"[^,;\t|]*[,;\t|][^,;\t|]*[,;\t|]")
+_ITEM: Final = lazy.pattern(r"[ \t]{0,12}(?:[-*+•–]|\d{1,4}[.)])[ \t]+\S|[ \t]*\|")
+_FIGURE: Final = lazy.pattern(r"\d")
+_KEY: Final = lazy.pattern(r"[ \t]*[^\W\d_][\w .-]{0,30}:[ \t]+\S.{0,60}$")
+_OBJECT: Final = lazy.pattern(r'[ \t]*\{[^{}]*"[ \t]*:.*\}\Z')
+_CELLS: Final = lazy.pattern(r"[^,;\t|]*[,;\t|][^,;\t|]*[,;\t|]")
 # Behind its bullet or number.
-_DATUM: Final = re.compile(r"[ \t]*+(?:[-*+•–]|\d{1,4}[.)])?+[ \t]*+(?:[^\n]*\d|[^\n|\t]*[|\t][^\n|\t]*[|\t]|[^\n]*[}\]])")
+_DATUM: Final = lazy.pattern(r"[ \t]*+(?:[-*+•–]|\d{1,4}[.)])?+[ \t]*+(?:[^\n]*\d|[^\n|\t]*[|\t][^\n|\t]*[|\t]|[^\n]*[}\]])")
 _SENTENCE_ENDS: Final = (".", "!", "?", "。", "！", "？", "{", "}")
 _LONGEST_ROW: Final = 400  # characters
 _FEWEST_ROWS: Final = 8

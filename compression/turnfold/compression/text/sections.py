@@ -6,20 +6,20 @@ summaries (``layers``).
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
 from typing import Final
 
+from turnfold.compression import lazy
 from turnfold.compression.text.spans import Span, with_line_feeds
 from turnfold.compression.text.statements import Statements
 
 # A label in brackets on a short line of its own, as retrieval puts before its chunks: "[Chunk 3] Source: ...".
 # A time in brackets, or a sentence behind them, is what somebody said.
-_LABEL: Final = re.compile(r"\[(?![^\]\n]*\d[:/-]\d)[^\]\n]{1,40}\](?:(?! \w+: \w+ \w+ \w+ )[^\n]){0,160}(?<![.!?。！？])\n+")
-_CLAUSE_NUMBER: Final = re.compile(r"\(?\d{1,3}[.)] \w")
+_LABEL: Final = lazy.pattern(r"\[(?![^\]\n]*\d[:/-]\d)[^\]\n]{1,40}\](?:(?! \w+: \w+ \w+ \w+ )[^\n]){0,160}(?<![.!?。！？])\n+")
+_CLAUSE_NUMBER: Final = lazy.pattern(r"\(?\d{1,3}[.)] \w")
 #: What captions are counted and timed by.
-_COUNTER: Final = re.compile(r"\d{1,5}|WEBVTT|[\d:.,]+ --> [\d:.,]+[^\n]*(?:\s*\d{1,5})?")
+_COUNTER: Final = lazy.pattern(r"\d{1,5}|WEBVTT|[\d:.,]+ --> [\d:.,]+[^\n]*(?:\s*\d{1,5})?")
 _TIMES: Final = 60  # characters within which the times of a caption stand behind its number
 _ENDS: Final = (*".!?。！？",)
 _LONGEST_LEAD: Final = 120  # characters

@@ -9,11 +9,11 @@ chooses its language by script, and takes back cuts that fall inside protected s
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from itertools import accumulate, pairwise, repeat
 from typing import Final
 
+from turnfold.compression import lazy
 from turnfold.compression.text.blocks import Range
 from turnfold.compression.text.protect import inline_joints, may_be_block, uncut_spans
 from turnfold.compression.text.short_forms import is_short_form, may_be_short, segments
@@ -25,23 +25,23 @@ from turnfold.compression.text.wrapped_lines import broken_lines
 #: A sentence of more characters is cut at a blank: text without punctuation must still be selectable piece by piece.
 LONGEST: Final = 1200
 
-_LINE: Final = re.compile(r"[^\n]+\n*|\n+")
+_LINE: Final = lazy.pattern(r"[^\n]+\n*|\n+")
 # A terminator with something to follow; lines without one need no sentence rules (most lines of chats are such).
-_INNER_END: Final = re.compile(r"[.!?…。！？।॥؟۔｡][^\w]{0,12}\w")
+_INNER_END: Final = lazy.pattern(r"[.!?…。！？।॥؟۔｡][^\w]{0,12}\w")
 #: The end of a sentence with the marks of notes and sources behind it: "in 1699.[3][citation needed] Poland", "war.¹ Venice".
-_NOTED: Final = re.compile(
+_NOTED: Final = lazy.pattern(
     r"[.!?](?<=[^\W_][.!?]|[\"”’»)\]][.!?])[\"”’»)]?"
     r"(?:(?:\[(?:\d{1,3}|[a-z]{1,2}|(?:[Nn]ote|nb|n\.?) ?\d{1,2}|[a-z][a-z ?-]{3,30})\]|【[^】\n]{1,40}】|[⁰¹²³⁴-⁹]{1,3}){1,8})"
     r"(?::\d{1,4}(?:[–-]\d{1,4})?)?[ \t]+(?=[\"“‘«(]?[A-ZÀ-ÞĀ-Ž\d])"
 )
 #: A full-width end with a figure or a small Latin letter right behind it, where the segmenter never cuts: "雨です。3時に".
-_WIDE_END: Final = re.compile(r"[。！？｡][」』）”’]*(?=[0-9０-９a-z])")
-_OPENING, _CLOSING = re.compile("[「『（“‘]"), re.compile("[」』）”’]")
+_WIDE_END: Final = lazy.pattern(r"[。！？｡][」』）”’]*(?=[0-9０-９a-z])")
+_OPENING, _CLOSING = lazy.pattern("[「『（“‘]"), lazy.pattern("[」』）”’]")
 _PORTION: Final = 2000
-_LATE_END: Final = re.compile(r"[.!?][\"')”]?\s+(?=[^\W\d_a-z])|[。！？]")
+_LATE_END: Final = lazy.pattern(r"[.!?][\"')”]?\s+(?=[^\W\d_a-z])|[。！？]")
 _OPENS: Final = "»"  # behind a blank, in German; the segmenter knows it as a closing mark only
 _CLOSED: Final = "。！？｡।॥؟۔!?…」』）”’\"'»)"
-_MARKER: Final = re.compile(
+_MARKER: Final = lazy.pattern(
     r"\s*(?:[-*•]\s*)?(?:\(?(?:\d{1,3}|[a-zA-Z]|[ivx]{1,4})[.)]|#{1,6}|[QA]\."
     r"|(?:§{1,2}|Article|Art\.|Section|Sec\.|Clause|Rule|Chapter|Step|Phase|Artikel|Kapitel|Abschnitt|Schritt|Chapitre|[ÉE]tape"
     r"|Artículo|Capítulo|Cláusula|Paso|Articolo|Capitolo|Passo|Artigo|Статья|Глава|Шаг|Krok|Artykuł|Madde|Adım)[ \u00a0]?"
@@ -51,30 +51,30 @@ _NUMBERED: Final = 24  # characters of "Article 12. " and the like at most
 _NUMERALS: Final = frozenset("ivx")
 _NUMBERS: Final = frozenset("0123456789IVX")
 _MARKER_END: Final = 7
-_WORD: Final = re.compile(r"\w")
+_WORD: Final = lazy.pattern(r"\w")
 _ROW: Final = 200  # characters of the first cells of a row
-_NEXT_LINE: Final = re.compile(r"\n\s*")
-_LETTER: Final = re.compile(r"[^\W\d_]")
-_SURROGATE: Final = re.compile("[\ud800-\udfff]")
-_WIDE_BLANK: Final = re.compile(r"[^\S\x00-\x7f](?=\.)")
-_NOT_LATIN: Final = re.compile(r"[\u0370-\u1fff\u2e80-\uffee]")
+_NEXT_LINE: Final = lazy.pattern(r"\n\s*")
+_LETTER: Final = lazy.pattern(r"[^\W\d_]")
+_SURROGATE: Final = lazy.pattern("[\ud800-\udfff]")
+_WIDE_BLANK: Final = lazy.pattern(r"[^\S\x00-\x7f](?=\.)")
+_NOT_LATIN: Final = lazy.pattern(r"[\u0370-\u1fff\u2e80-\uffee]")
 # The script decides: kana before Han, as Japanese has both. What is not here has Latin-like punctuation.
 _SCRIPTS: Final = (
-    ("ja", re.compile(r"[\u3040-\u30ff\uff66-\uff9f]")),
-    ("zh", re.compile(r"[\u3400-\u9fff]")),
-    ("hi", re.compile(r"[\u0900-\u097f]")),
-    ("ar", re.compile(r"[\u0600-\u06ff]")),
-    ("ru", re.compile(r"[\u0400-\u04ff]")),
-    ("el", re.compile(r"[\u0370-\u03ff]")),
-    ("th", re.compile(r"[\u0e00-\u0e7f]")),
+    ("ja", lazy.pattern(r"[\u3040-\u30ff\uff66-\uff9f]")),
+    ("zh", lazy.pattern(r"[\u3400-\u9fff]")),
+    ("hi", lazy.pattern(r"[\u0900-\u097f]")),
+    ("ar", lazy.pattern(r"[\u0600-\u06ff]")),
+    ("ru", lazy.pattern(r"[\u0400-\u04ff]")),
+    ("el", lazy.pattern(r"[\u0370-\u03ff]")),
+    ("th", lazy.pattern(r"[\u0e00-\u0e7f]")),
 )
 
 
 # Every sentence takes more than its sign, so that each place is looked at once.
-_ROUGH: Final = re.compile(r"\S(?:[^\n.!?…؟।。！？]|[.!?…؟।](?!\s)(?!\Z)){0,800}+[.!?…؟।。！？]?")
+_ROUGH: Final = lazy.pattern(r"\S(?:[^\n.!?…؟।。！？]|[.!?…؟।](?!\s)(?!\Z)){0,800}+[.!?…؟।。！？]?")
 _MOST_ROUGH: Final = 801  # characters of one before its last sign
 #: The same in a text that has no more, which takes it in runs.
-_ROUGH_SHORT: Final = re.compile(r"\S(?:[^\n.!?…؟।。！？]++|[.!?…؟।](?!\s)(?!\Z))*+[.!?…؟।。！？]?")
+_ROUGH_SHORT: Final = lazy.pattern(r"\S(?:[^\n.!?…؟।。！？]++|[.!?…؟।](?!\s)(?!\Z))*+[.!?…؟।。！？]?")
 
 
 def rough_sentences(text: str) -> list[Range]:

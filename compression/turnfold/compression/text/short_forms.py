@@ -6,20 +6,20 @@ Lives here: the segmenter's cuts behind short forms that it takes for ends of se
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
 from typing import Final
 
 import sentencex
 
+from turnfold.compression import lazy
 from turnfold.compression.text.lexicon import lexicon
 
 _TABLE: Final = lexicon("short_forms")
 _STOPPED: Final = {section: frozenset(f"{word}." for word in words) for section, words in _TABLE.items()}
 _ANY: Final = frozenset().union(*_STOPPED.values())
 #: Short forms that are words in small letters ("5 ms"): titles before a name, words before a number.
-_BY_CASE: Final = re.compile(
+_BY_CASE: Final = lazy.pattern(
     r"\b(?:Ms|Mx|Mlle|Messrs|Fr|Sra|Srta)\. \Z|\b(?P<number>[Vv]ols?|[Cc]h|[Ee]qs?|[Ff]igs|pp|[Nn]os)\. \Z"
 )
 #: The last four characters of each of them.
@@ -31,11 +31,11 @@ _LONGEST: Final = 12  # characters of the longest short form with what is around
 _OPENING: Final = "«„“\"'(["
 #: A short form before a small letter, told by its letters: Latin ones have no vowel, Cyrillic ones stop behind a consonant.
 #: The end of a sentence that is taken for one does no harm.
-_SHORTENED: Final = re.compile(
+_SHORTENED: Final = lazy.pattern(
     r"(?:[b-df-hj-np-tv-xzčćďłńňřśšťžźżçñß]{2,}"
     r"|[\u0400-\u04ff]{1,3}[.-][\u0400-\u04ff]{1,4}|[\u0400-\u04ff]{0,4}[б-дж-зк-нп-тф-щґђѓјљњћќџ])\."
 )
-_LATIN_END: Final = re.compile(r"[A-Za-z]\.\s*\Z")
+_LATIN_END: Final = lazy.pattern(r"[A-Za-z]\.\s*\Z")
 #: The segmenter's rules for Cyrillic, which know no short forms in Latin script.
 _CYRILLIC_RULES: Final = "ru"
 

@@ -6,16 +6,17 @@ on. Does not belong here: cutting.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
 from types import MappingProxyType
 from typing import Final, NamedTuple, cast, overload
 
+from turnfold.compression import lazy
+
 QUESTION_MARKS: Final = ("?", "？", "؟")
 #: How a sentence that asks ends.
-ASKS: Final = re.compile(r"[?？؟]\s*[\"'”’)]*\s*\Z")
+ASKS: Final = lazy.pattern(r"[?？؟]\s*[\"'”’)]*\s*\Z")
 
 
 class Span(NamedTuple):

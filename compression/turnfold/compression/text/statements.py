@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Final
 
+from turnfold.compression import lazy
 from turnfold.compression.text.dialogue.transcripts import STAMPED
 from turnfold.compression.text.lower import joined_words_within, words_within
 from turnfold.compression.text.sentences import LONGEST, sentences
@@ -64,17 +65,17 @@ _ENDING: Final = ".!?"  # each may end a sentence in ASCII
 MOST_NEEDED: Final = 64
 _SPEAKERS: Final = 2  # lines that name who speaks: of one alone nobody else could have said the rest
 # "user:", "**Anna Berg:**", "[10:14] Bob:", "10:14 UTC Bob:", at the beginning of a line.
-_LABEL: Final = re.compile(
+_LABEL: Final = lazy.pattern(
     r"[ \t]*(?:\[[^\]\n]{0,60}\d[:/-]\d[^\]\n]{0,60}\][ \t]*|\d{1,2}:\d\d(?::\d\d)?(?: [A-Z]{2,4})?[ \t]+(?![A-Z]{2,4}[:：]))?"
     r"[*_]{0,2}[^\W\d_][\w.'’()-]*(?: [\w.'’()-]+){0,3}[*_]{0,2}[ \u00a0]?"
     r"(?:[:：][*_]{0,2}[ \t]+(?=\S)|：(?=[^\W\d_]))"  # a figure behind it is a value
 )
-_ENDED: Final = re.compile(r"[.!?…。！？।॥؟۔｡][\"'”’»」』)\]*_\s]*\Z|\n\s*\Z")
+_ENDED: Final = lazy.pattern(r"[.!?…。！？।॥؟۔｡][\"'”’»」』)\]*_\s]*\Z|\n\s*\Z")
 _TERMINATORS: Final = frozenset(".!?…。！？।॥؟۔｡")
 _PLAIN_ENDS: Final = frozenset((". ", "? ", "! ", ".\n"))
 _CLOSERS: Final = {"”": "“„”", "»": "«", "«": "»", "」": "「", "』": "『", "“": "„", ")": "(", "）": "（"}
 _OPENERS: Final = frozenset("“„«»「『(（")
-_QUOTING: Final = re.compile('["“”„«»「」『』()（）]')
+_QUOTING: Final = lazy.pattern('["“”„«»「」『』()（）]')
 _ASCII_QUOTING: Final = '"()'
 
 _Rule = Callable[[str, Sequence[StatementPiece]], Iterable[tuple[int, int]]]

@@ -10,10 +10,10 @@ what stands in front ("because", "unless", "but").
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple
 
+from turnfold.compression import lazy
 from turnfold.compression.memo import remembering
 from turnfold.compression.text.lexicon import all_words, lexicon
 
@@ -30,20 +30,20 @@ _LEANING: Final = (
 ) - (_AND | _GOES_ON)
 
 _LEAST: Final = 250  # characters without a mark that are worth asking about
-_MARKS: Final = re.compile(r"[.!?…,;。！？、，؟।]")
+_MARKS: Final = lazy.pattern(r"[.!?…,;。！？、，؟।]")
 _ENDS: Final = frozenset(".!?…:。！？：।؟")
 _SIGNS: Final = frozenset("-*+•–#|>=`{}<")  # with one of which lists, tables, headings and code begin
-_LINE: Final = re.compile(r"[^\n]+\n?")
-_WORD: Final = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*|\d[\d.,:]*|\S")
+_LINE: Final = lazy.pattern(r"[^\n]+\n?")
+_WORD: Final = lazy.pattern(r"[^\W\d_]+(?:['’][^\W\d_]+)*|\d[\d.,:]*|\S")
 _TIME: Final = r"\d{1,2}:\d\d(?::\d\d)?(?:[.,:]\d{1,3})?"
-_FRACTION: Final = re.compile(r"(?<=:\d\d)[.,](?=\d{3}\b)")
+_FRACTION: Final = lazy.pattern(r"(?<=:\d\d)[.,](?=\d{3}\b)")
 #: A line that only says when: "0:03", "3 seconds" beside it, the number and the times of a caption.
-_WHEN: Final = re.compile(
+_WHEN: Final = lazy.pattern(
     rf"[ \t]*(?:[\[(]?{_TIME}[\])]?(?: --> {_TIME}.*)?|(?:\d+ (?:hours?|minutes?|seconds?),? ?){{1,3}}|\d{{1,5}})[ \t]*\n?\Z"
 )
 #: The same in front of what is said.
-_WHEN_FIRST: Final = re.compile(rf"[ \t]*[\[(]?{_TIME}[\])]?[ \t]*(?:[-–][ \t]+)?")
-_PLAIN_WORD: Final = re.compile(r"[^\W\d_]+")
+_WHEN_FIRST: Final = lazy.pattern(rf"[ \t]*[\[(]?{_TIME}[\])]?[ \t]*(?:[-–][ \t]+)?")
+_PLAIN_WORD: Final = lazy.pattern(r"[^\W\d_]+")
 _BEGIN: Final = 400  # characters of a stretch that are looked at first
 _FEWEST_WORDS: Final = 60
 _RARE: Final = 40  # words for each mark of the end of a sentence, or comma, at least
@@ -53,7 +53,7 @@ _LINES_LEADING_ON: Final = 0.12  # of its lines that end with one
 _SMALL: Final = 0.7  # of its lines that begin with a small letter
 _LEAST_WORDS, _MOST_WORDS, _USUAL_WORDS = 18, 50, 32
 
-_DENSE: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
+_DENSE: Final = lazy.pattern(r"[\u3040-\u30ff\u3400-\u9fff]")
 
 
 class _LineWords(NamedTuple):

@@ -19,23 +19,24 @@ import numpy as np
 import numpy.typing as npt
 import Stemmer
 
+from turnfold.compression import lazy
 from turnfold.compression.text.lexicon import lexicon
 from turnfold.compression.text.lower import MARKS
 
 Hashes = npt.NDArray[np.uint32]
 
-_WORD: Final = re.compile(rf"[\w{MARKS}]+")
-_TOKEN: Final = re.compile(rf"[\w{MARKS}]+(?:[-./:@#][\w{MARKS}]+)*")
-_ASCII_TOKEN: Final = re.compile(r"\w+(?:[-./:@#]\w+)*", re.ASCII)
+_WORD: Final = lazy.pattern(rf"[\w{MARKS}]+")
+_TOKEN: Final = lazy.pattern(rf"[\w{MARKS}]+(?:[-./:@#][\w{MARKS}]+)*")
+_ASCII_TOKEN: Final = lazy.pattern(r"\w+(?:[-./:@#]\w+)*", re.ASCII)
 _JOINTS: Final = "-./:@#"
 # For ASCII: blanks in place of all bytes that are in no token.
 _IN_TOKENS: Final = bytes(b if chr(b).isascii() and (chr(b).isalnum() or chr(b) in f"_{_JOINTS}") else 32 for b in range(256))
 _IS_JOINT: Final = np.array([chr(b) in f"_{_JOINTS}" for b in range(256)])
 # What has one of these is an identifier, a number, or a version, and must match as it is.
-_UNSTEMMED: Final = re.compile(r"[\d_./:@#]")
-_PART: Final = re.compile(r"[^\W_]+")
+_UNSTEMMED: Final = lazy.pattern(r"[\d_./:@#]")
+_PART: Final = lazy.pattern(r"[^\W_]+")
 # Scripts written without spaces between words: kana, Han, Thai, Lao, Burmese, Khmer. Hangul has spaces, but its particles stick.
-_RUN_ON: Final = re.compile(
+_RUN_ON: Final = lazy.pattern(
     "[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uff66-\uff9d\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\U00020000-\U0003ffff]+"
 )
 _PAIRED_RANGES: Final = (
@@ -43,9 +44,9 @@ _PAIRED_RANGES: Final = (
     (0xFF66, 0xFF9D), (0x20000, 0x3FFFF),
 )  # fmt: skip
 _PAIRED_SIGNS: Final = "".join(f"{chr(low)}-{chr(high)}" for low, high in _PAIRED_RANGES)
-_PAIRED: Final = re.compile(f"[{_PAIRED_SIGNS}]")
+_PAIRED: Final = lazy.pattern(f"[{_PAIRED_SIGNS}]")
 #: Where a word in Latin letters, or a figure, meets such a script: "关于parse_config的".
-_SEAM: Final = re.compile(f"(?<=[A-Za-z0-9_)])(?=[{_PAIRED_SIGNS}])|(?<=[{_PAIRED_SIGNS}])(?=[A-Za-z0-9_])")
+_SEAM: Final = lazy.pattern(f"(?<=[A-Za-z0-9_)])(?=[{_PAIRED_SIGNS}])|(?<=[{_PAIRED_SIGNS}])(?=[A-Za-z0-9_])")
 #: The same by code point; the last one stands for all beyond.
 _IS_PAIRED: Final = np.zeros(_PAIRED_RANGES[-1][1] + 2, bool)
 for _low, _high in _PAIRED_RANGES:

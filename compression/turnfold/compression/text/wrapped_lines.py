@@ -11,42 +11,42 @@ begins with a word and a colon, "parts: ...", but not from one such line to anot
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Set
 from functools import cached_property
 from itertools import chain, islice, pairwise
 from typing import Final
 
+from turnfold.compression import lazy
 from turnfold.compression.text.dialogue.transcripts import STAMPED, cues
 from turnfold.compression.text.heads import SPEAKER
 from turnfold.compression.text.lexicon import all_words
 
-_MAY_GO_ON: Final = re.compile(r"[^\W_][,;.’'\")\]»”*_、，；）」』-]{0,3}[ \t]?\n[ \t>]*[\"'“‘„«(\[*_$€£¥「『（]{0,2}[^\W_]")
+_MAY_GO_ON: Final = lazy.pattern(r"[^\W_][,;.’'\")\]»”*_、，；）」』-]{0,3}[ \t]?\n[ \t>]*[\"'“‘„«(\[*_$€£¥「『（]{0,2}[^\W_]")
 #: The same from the line feed on, which is found faster.
-_MAY_BEGIN: Final = re.compile(r"\n[ \t>]*[\"'“‘„«(\[*_$€£¥「『（]{0,2}[^\W_]")
-_PARAGRAPH: Final = re.compile(r"(?:[^\n]+\n?)+")
-_LINE: Final = re.compile(r"[^\n]+")
-_FRONT: Final = re.compile(r"([ \t]*(?:>[ \t]?)*)[\"'“‘„«(\[*_$€£¥「『（]*")
+_MAY_BEGIN: Final = lazy.pattern(r"\n[ \t>]*[\"'“‘„«(\[*_$€£¥「『（]{0,2}[^\W_]")
+_PARAGRAPH: Final = lazy.pattern(r"(?:[^\n]+\n?)+")
+_LINE: Final = lazy.pattern(r"[^\n]+")
+_FRONT: Final = lazy.pattern(r"([ \t]*(?:>[ \t]?)*)[\"'“‘„«(\[*_$€£¥「『（]*")
 _BACK: Final = " \t\"'”’»)]*_"
 _TERMINATORS: Final = frozenset(".!?:…。！？：।॥؟۔｡")
-_ENDS: Final = re.compile(r"[.!?…][\"'”’»)\]*_]*(?:\s|\Z)|[。！？।॥؟۔｡]")
+_ENDS: Final = lazy.pattern(r"[.!?…][\"'”’»)\]*_]*(?:\s|\Z)|[。！？।॥؟۔｡]")
 _HARD_BREAK: Final = ("  ", "\\")  # of Markdown
-_MARK: Final = re.compile(r"[-*+•‣◦–#|][ \t]|\(?\d{1,3}[.)][ \t]|\(?[a-zA-Z][.)][ \t]|\[[ xX]\]")
-_LABEL: Final = re.compile(r"[^\W\d_][\w.'-]{0,30}(?: [A-Z\d(][\w.'()-]*){0,3}[:：]\s")
-_KEY: Final = re.compile(r"[^\W\d_][\w.'-]{0,30}(?: [\w.'()-]+){0,3} ?[:：]\s")  # of a line that is a setting or a saying
+_MARK: Final = lazy.pattern(r"[-*+•‣◦–#|][ \t]|\(?\d{1,3}[.)][ \t]|\(?[a-zA-Z][.)][ \t]|\[[ xX]\]")
+_LABEL: Final = lazy.pattern(r"[^\W\d_][\w.'-]{0,30}(?: [A-Z\d(][\w.'()-]*){0,3}[:：]\s")
+_KEY: Final = lazy.pattern(r"[^\W\d_][\w.'-]{0,30}(?: [\w.'()-]+){0,3} ?[:：]\s")  # of a line that is a setting or a saying
 _SHORT_END: Final = 6  # characters at the end of a line by which a short form is told
-_SHORT_FORM: Final = re.compile(r"(?:\w\.)+\w?\.\Z|(?<!\w)[^\W\d_]{1,4}\.\Z")
+_SHORT_FORM: Final = lazy.pattern(r"(?:\w\.)+\w?\.\Z|(?<!\w)[^\W\d_]{1,4}\.\Z")
 #: Begins with one class, which the regex engine finds fast. Not "p < 0.01, n = 12".
-_CODE: Final = re.compile(r"[{}|\\<=(](?:(?<=[{}|\\])|(?<=<)(?=[A-Za-z/!])|(?<==)(?! ?[\d.])|(?<=\w\()\w*\))")
-_COMMAND: Final = re.compile(
+_CODE: Final = lazy.pattern(r"[{}|\\<=(](?:(?<=[{}|\\])|(?<=<)(?=[A-Za-z/!])|(?<==)(?! ?[\d.])|(?<=\w\()\w*\))")
+_COMMAND: Final = lazy.pattern(
     r"\n[ \t]*\\(?:documentclass|usepackage|begin|end|(?:sub){0,2}section|chapter|paragraph|frametitle|caption|item|maketitle)\b"
 )
 _FEWEST_COMMANDS: Final = 3
 _HOURS: Final = frozenset(("am", "pm"))
-_TIME_OF_DAY: Final = re.compile(r"\d[ \t\u202f]?[AaPp][Mm]\]?\s*\Z")
-_WORD: Final = re.compile(r"[^\W\d_]{2,}")
+_TIME_OF_DAY: Final = lazy.pattern(r"\d[ \t\u202f]?[AaPp][Mm]\]?\s*\Z")
+_WORD: Final = lazy.pattern(r"[^\W\d_]{2,}")
 _FEWEST_WORDS, _LETTERS = 3, 0.5
-_DENSE: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
+_DENSE: Final = lazy.pattern(r"[\u3040-\u30ff\u3400-\u9fff]")
 _LEAST_WIDTH, _MOST_WIDTH = 32, 160  # characters of the widest line of a text that is broken at a column
 _CLOSING: Final = frozenset(")）」』】")
 _LEAST_DENSE: Final = 16

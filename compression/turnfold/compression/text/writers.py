@@ -17,6 +17,7 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate, pairwise, takewhile
 from typing import Final, NamedTuple
 
+from turnfold.compression import lazy
 from turnfold.compression.memo import remembering
 from turnfold.compression.text.heads import AGO, is_name_alone, lines_with_times, may_name_speakers, named_above, speaker_lines
 from turnfold.compression.text.inline import DATE_WORDS
@@ -37,11 +38,11 @@ _SHORTEST: Final = 3  # characters of a name
 _DESCRIBING: Final = 3  # words beside a name that say what a picture shows
 _PICTURED: Final = 9  # lines of a picture's description, the name and what stands below it
 _MOST_SIGNED: Final = 60  # lines that one signature may be that of
-_WORD: Final = re.compile(r"[^\W\d_]+")
-_NOT_BLANK: Final = re.compile(r"\S")
-_DIGIT: Final = re.compile(r"\d")
+_WORD: Final = lazy.pattern(r"[^\W\d_]+")
+_NOT_BLANK: Final = lazy.pattern(r"\S")
+_DIGIT: Final = lazy.pattern(r"\d")
 #: "9:14 AM", "14h05", "12/03/2024", "2024-03-12", "Aug 3, 2024", "11 déc. 2023", "5 yr. ago", "2h", "5月3日".
-_DATE: Final = re.compile(
+_DATE: Final = lazy.pattern(
     rf"{AGO}|"
     r"\d{1,2}[:h]\d\d(?::\d\d)?(?:[ \u202f]?[AaPp]\.?[Mm]\b\.?)?"
     r"|\d{1,2}([/.-])\d{1,2}\1(?:19|20)?\d\d\b|\d{4}[/.-]\d{1,2}[/.-]\d{1,2}"
@@ -51,31 +52,31 @@ _DATE: Final = re.compile(
     r"|(?:\d{2,4}年)?\d{1,2}月\d{1,2}日|(?:\d{4}년 ?)?\d{1,2}월 ?\d{1,2}일"
 )
 #: What a page that names its writers so holds: dates at the ends of lines, names in capitals; signatures, ends of quotations.
-_MAY_DATE: Final = re.compile(r"\d(?:(?:(?<=1)9|(?<=2)0)\d\d[^\n]{0,12}\n| ?(?:y|yr|mo|d|h|w)\.?\n)")
+_MAY_DATE: Final = lazy.pattern(r"\d(?:(?:(?<=1)9|(?<=2)0)\d\d[^\n]{0,12}\n| ?(?:y|yr|mo|d|h|w)\.?\n)")
 #: In a text with a line feed in front of it.
-_MAY_PLAY: Final = re.compile(r"\n[^\Wa-z\d_][^\n\Wa-z\d_]+(?:[ .'-]{1,2}[^\n\Wa-z\d_]+)*[.:]?(?: \([^\n]*)?\n")
+_MAY_PLAY: Final = lazy.pattern(r"\n[^\Wa-z\d_][^\n\Wa-z\d_]+(?:[ .'-]{1,2}[^\n\Wa-z\d_]+)*[.:]?(?: \([^\n]*)?\n")
 _MAY_SIGN: Final = ("\n—", "\n―", "\n–", "\n--", '"\n', "”\n", "»\n", "“\n")
 _UNKNOWN: Final = 3  # words of a line that says when: a month, what a date has between its parts
-_FIELD: Final = re.compile(r"[^\W\d_][\w .]{0,24} ?[:：] ?\S")
-_DASHED: Final = re.compile(r"[ \t]*(?:—|―|–|--)[ \t]?[^\W\d_][^.!?\n]{1,56}\Z")
-_DASH: Final = re.compile(r"[ \t]*(?:—|―|–|--)")
-_QUOTED: Final = re.compile(r"[ \t]*[\"“„«].{15,}[\"”“»]\.?[ \t]*\Z")
+_FIELD: Final = lazy.pattern(r"[^\W\d_][\w .]{0,24} ?[:：] ?\S")
+_DASHED: Final = lazy.pattern(r"[ \t]*(?:—|―|–|--)[ \t]?[^\W\d_][^.!?\n]{1,56}\Z")
+_DASH: Final = lazy.pattern(r"[ \t]*(?:—|―|–|--)")
+_QUOTED: Final = lazy.pattern(r"[ \t]*[\"“„«].{15,}[\"”“»]\.?[ \t]*\Z")
 _ENDED: Final = (*".!?:;,…。！？：",)
 #: What somebody did on a page, with the blank in front.
 _ACTS: Final = sorted((f" {act.replace('_', ' ')}" for act in _WORDS["acts"]), key=lambda act: (-len(act), act))
-_ACTED: Final = re.compile(r"[ \t]*([^\n]{2,40}?)(?:" + "|".join(map(re.escape, _ACTS)) + r")\b[ \t]*[-–—·:,]?")
+_ACTED: Final = lazy.pattern(r"[ \t]*([^\n]{2,40}?)(?:" + "|".join(map(re.escape, _ACTS)) + r")\b[ \t]*[-–—·:,]?")
 #: A name in capitals in a line of its own, as in plays and interviews, with a direction behind it.
-_ROLE: Final = re.compile(
+_ROLE: Final = lazy.pattern(
     r"[ \t]*([^\Wa-z\d_]+(?:[ .'’-]{1,2}[^\Wa-z\d_]+){0,3})[.:]?(?:[ \t]*[(\[][^\n)\]]{1,60}[)\]][.:]?)?[ \t]*\Z"
 )
 
 
 _HEADER_LINES: Final = 3  # at least
-_FROM: Final = re.compile(
+_FROM: Final = lazy.pattern(
     r"[ \t*]*(?:From|Von|De|Da|Van|Från|Fra|От|差出人|发件人|寄件者|보낸 사람)[ \u00a0]?\*{0,2}[:：]\*{0,2}[ \t]?\S"
 )
-_HEADER: Final = re.compile(r"[ \t*]*[^\W\d_][\w ()-]{0,20}?[ \u00a0]?\*{0,2}[:：]\*{0,2}[ \t]?\S")
-_ADDRESSED: Final = re.compile(r"[^<>\n:]{2,50} <[^@\s<>]{1,60}@[^\s<>]{1,60}>[ \t]")
+_HEADER: Final = lazy.pattern(r"[ \t*]*[^\W\d_][\w ()-]{0,20}?[ \u00a0]?\*{0,2}[:：]\*{0,2}[ \t]?\S")
+_ADDRESSED: Final = lazy.pattern(r"[^<>\n:]{2,50} <[^@\s<>]{1,60}@[^\s<>]{1,60}>[ \t]")
 
 
 class Signature(NamedTuple):

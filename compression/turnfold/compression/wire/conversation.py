@@ -15,7 +15,6 @@ So a span may lie anywhere in the body. Spans never overlap, and inside the arra
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -24,6 +23,7 @@ from itertools import chain, starmap
 from operator import attrgetter
 from typing import Any, Final, Literal
 
+from turnfold.compression import lazy
 from turnfold.compression.memo import Grown, Memo
 from turnfold.compression.options import StateBlocks
 from turnfold.compression.text.dialogue.agent_context import is_agent_context
@@ -35,7 +35,7 @@ SERVER_HISTORY: Final = "server-history"
 _PINNED: Final = frozenset({"system", "developer"})
 _RESULTS: Final = frozenset({"tool", "function"})
 #: In capitals too, as HTML is written.
-_KEEP, _KEPT = re.compile("<[kK][eE][eE][pP]>"), re.compile("</[kK][eE][eE][pP]>")
+_KEEP, _KEPT = lazy.pattern("<[kK][eE][eE][pP]>"), lazy.pattern("</[kK][eE][eE][pP]>")
 
 _STATELESS: Final = StateBlocks()
 

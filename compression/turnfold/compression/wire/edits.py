@@ -10,12 +10,13 @@ and the inverse edits restore the original byte for byte (law 3).
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Sequence
 from operator import itemgetter
 from typing import Final, NamedTuple
 
 import orjson
+
+from turnfold.compression import lazy
 
 
 class Edit(NamedTuple):
@@ -65,7 +66,7 @@ def shift(edits: Sequence[Edit], by: int) -> list[Edit]:
     return [Edit(e.start + by, e.end + by, e.new) for e in edits]
 
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
+_SURROGATE = lazy.pattern("[\ud800-\udfff]")
 
 
 def json_string(text: str) -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import binascii
 import math
-import re
 from base64 import b64decode
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -18,6 +17,7 @@ from typing import Any, Final
 
 import imagesize
 
+from turnfold.compression import lazy
 from turnfold.compression.wire.conversation import Attachment, Path
 
 _LOW: Final = 85  # OpenAI, "Images and vision": base tokens, the whole cost of a low-detail image
@@ -26,9 +26,9 @@ _UNKNOWN: Final = 765  # an image of unknown size counts as 1024 x 1024
 _LONG_EDGE: Final = 1568  # Anthropic, "Vision": longest edge in pixels after scaling down
 _PIXELS: Final = 750  # pixels of one token
 _MOST: Final = 1600  # tokens of the largest image, also used if the size is unknown
-_NOT_PLAIN: Final = re.compile(r"[^\w.+ -]+")
+_NOT_PLAIN: Final = lazy.pattern(r"[^\w.+ -]+")
 _LONGEST_NAME: Final = 80
-_CODED: Final = re.compile(r"[^=]*=*")  # as far as the padding: what stands behind it newer Pythons refuse and others drop
+_CODED: Final = lazy.pattern(r"[^=]*=*")  # as far as the padding: what stands behind it newer Pythons refuse and others drop
 _HEADER: Final = 65_536  # characters of base64 within which every supported format states its size
 
 

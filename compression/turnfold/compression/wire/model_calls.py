@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, Literal
 
+from turnfold.compression import lazy
 from turnfold.compression.summary.calls import ModelCall, ModelReply
 
 WireName = Literal["chat", "responses", "messages"]
@@ -19,7 +20,7 @@ WireName = Literal["chat", "responses", "messages"]
 #: Paths under an upstream's ``/v1``.
 PATHS: Final[Mapping[str, str]] = {"chat": "/chat/completions", "responses": "/responses", "messages": "/messages"}
 #: OpenAI's models that think first: no temperature, and the limit holds thoughts too (OpenAI, "Reasoning models").
-_THINKS: Final = re.compile(r"(?:^|/)(?:o[1-9]\b|gpt-5)", re.IGNORECASE)
+_THINKS: Final = lazy.pattern(r"(?:^|/)(?:o[1-9]\b|gpt-5)", re.IGNORECASE)
 _FOR_THOUGHTS: Final = 2_000
 
 

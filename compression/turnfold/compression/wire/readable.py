@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
-from turnfold.compression import tokens
+from turnfold.compression import lazy, tokens
 
 #: Keys whose values mean nothing to a reader: ids, states, media data.
 _SILENT: Final = frozenset(
@@ -20,7 +20,7 @@ _SILENT: Final = frozenset(
 )
 _KINDS: Final = frozenset({"type", "format", "index"})
 # Base64 and hexadecimal from a length that no word has; JSON without blanks and Chinese are texts.
-_DATA: Final = re.compile(r"data:|[\w+/=-]{512}", re.ASCII)
+_DATA: Final = lazy.pattern(r"data:|[\w+/=-]{512}", re.ASCII)
 
 
 def readable_texts(value: Any, silent: frozenset[str] = frozenset()) -> Iterator[str]:

@@ -20,23 +20,24 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple, Protocol
 
+from turnfold.compression import lazy
 from turnfold.compression.text.dialogue.own_words import asks, own_words
 from turnfold.compression.text.kinds import parts
 
-_LABEL: Final = re.compile(r"(?:[*_#]{1,4} ?)?[^\W\d_][^\n:：.?!,;<>{}]{0,38}(?:：|:(?=[\s*_]|\Z))")
-_LABEL_LINES: Final = re.compile(rf"^{_LABEL.pattern}", re.MULTILINE)
+_LABEL: Final = lazy.pattern(r"(?:[*_#]{1,4} ?)?[^\W\d_][^\n:：.?!,;<>{}]{0,38}(?:：|:(?=[\s*_]|\Z))")
+_LABEL_LINES: Final = lazy.pattern(rf"^{_LABEL.pattern}", re.MULTILINE)
 #: A label with calls below it, as JSON or as Python writes them.
-_LABELLED_DATA: Final = re.compile(rf"^({_LABEL.pattern})[*_]{{0,4}}\s{{0,8}}(?=[\[{{])", re.MULTILINE)
-_ELEMENT: Final = re.compile(r"<([A-Za-z][\w.:-]*)(?:[\s=][^<>\n]*)?>")
-_BRACKETED: Final = re.compile(r"\[[^\[\]\n]{1,200}\](?!\()[ \t]*(?:[^\W\d_][\w ]{0,30}:(?=\s|\Z))?")
-_CHANGES: Final = re.compile(r"\d+|'[^'\n]*'|\"[^\"\n]*\"|\[[^\[\]\n]*\](?=\W*\w[\w ]*:|:)")
-_FENCED: Final = re.compile(r"(?:```|~~~)\s*(?:<[\w/|-]{1,20}>\s*)?\Z")
-_CLOSED: Final = re.compile(r"</([A-Za-z][\w.:-]*)>\s*\Z")
+_LABELLED_DATA: Final = lazy.pattern(rf"^({_LABEL.pattern})[*_]{{0,4}}\s{{0,8}}(?=[\[{{])", re.MULTILINE)
+_ELEMENT: Final = lazy.pattern(r"<([A-Za-z][\w.:-]*)(?:[\s=][^<>\n]*)?>")
+_BRACKETED: Final = lazy.pattern(r"\[[^\[\]\n]{1,200}\](?!\()[ \t]*(?:[^\W\d_][\w ]{0,30}:(?=\s|\Z))?")
+_CHANGES: Final = lazy.pattern(r"\d+|'[^'\n]*'|\"[^\"\n]*\"|\[[^\[\]\n]*\](?=\W*\w[\w ]*:|:)")
+_FENCED: Final = lazy.pattern(r"(?:```|~~~)\s*(?:<[\w/|-]{1,20}>\s*)?\Z")
+_CLOSED: Final = lazy.pattern(r"</([A-Za-z][\w.:-]*)>\s*\Z")
 _READ: Final = 4000  # characters at the end of an assistant's message
 _MOST_PROMPT: Final = 80  # characters of a shell prompt at the end of a result
-_LETTERS: Final = re.compile(r"\w{2}")
+_LETTERS: Final = lazy.pattern(r"\w{2}")
 #: Elements in which agents pass on a person's text, besides the one around the first request.
-_PERSONS: Final = re.compile(
+_PERSONS: Final = lazy.pattern(
     r"^<(?:(?:user|human)[_-][\w-]+|feedback|answer|task|question|request)>\s*$", re.MULTILINE | re.IGNORECASE
 )
 

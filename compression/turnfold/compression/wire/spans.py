@@ -14,11 +14,12 @@ from collections.abc import Callable, Iterable, Iterator
 from json.decoder import scanstring  # type: ignore[attr-defined]  # the C scanner where there is one; undocumented
 from typing import Any, Final
 
+from turnfold.compression import lazy
 from turnfold.compression.errors import FoldRejected
 
-_SPACE: Final = re.compile(r"[ \t\n\r]*")
-_COMMA: Final = re.compile(r"[ \t\n\r]*(,?)[ \t\n\r]*")
-_EXPECTED: Final = {mark: re.compile(rf"[ \t\n\r]*{re.escape(mark)}[ \t\n\r]*") for mark in "{}[]:,"}
+_SPACE: Final = lazy.pattern(r"[ \t\n\r]*")
+_COMMA: Final = lazy.pattern(r"[ \t\n\r]*(,?)[ \t\n\r]*")
+_EXPECTED: Final = {mark: lazy.pattern(rf"[ \t\n\r]*{re.escape(mark)}[ \t\n\r]*") for mark in "{}[]:,"}
 _SCAN: Final = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
 
 #: A scanned value, its start and its end.

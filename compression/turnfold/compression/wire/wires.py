@@ -5,9 +5,9 @@ Lives here: determining the format of a body without a path. Does not belong her
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
+from turnfold.compression import lazy
 from turnfold.compression.memo import Memo
 from turnfold.compression.wire.chat import CHAT
 from turnfold.compression.wire.conversation import Conversation
@@ -15,7 +15,7 @@ from turnfold.compression.wire.messages import MESSAGES
 from turnfold.compression.wire.responses import RESPONSES
 
 #: The type of a tool's block; within a text, the quotes would be escaped.
-_TOOL_BLOCK: Final = re.compile(r'"type"\s*:\s*"tool_(?:use|result)"')
+_TOOL_BLOCK: Final = lazy.pattern(r'"type"\s*:\s*"tool_(?:use|result)"')
 #: Top-level keys that only one of two formats with the same array of messages has.
 _ANTHROPIC: Final = frozenset({"system", "anthropic_version", "anthropic_beta", "stop_sequences", "thinking"})
 

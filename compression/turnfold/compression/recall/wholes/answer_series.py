@@ -9,12 +9,12 @@ answer its first line is quoted, behind what the message is called by, or its fi
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Final
 
+from turnfold.compression import lazy
 from turnfold.compression.memo import Memo, of_each
 from turnfold.compression.recall.fence import quote_tokens
 from turnfold.compression.recall.wholes.found_work import FoundWork
@@ -29,11 +29,11 @@ _FEWEST: Final = 5  # fewer answers of one form may be chance
 _SHORT: Final = 240  # characters of an answer that is quoted whole
 _LONGEST: Final = 160  # characters of the beginning of any other
 _LABEL: Final = 30  # characters of an answer that is only a label
-_HEAD: Final = re.compile(
+_HEAD: Final = lazy.pattern(
     r"\s{0,8}(?:`{3}\w{0,12}\s{1,4})?"
     r"(?:([{\[|])|[*_#\s]{0,6}([^\W\d_][\w -]{0,24})[*_]{0,3}[:：]|\d{1,4}(?:[.,]\d{1,4})?\s?(?:/|%|\Z|\n))"
 )
-_NAME: Final = re.compile(r"[^\n:：]{1,60}[:：]")
+_NAME: Final = lazy.pattern(r"[^\n:：]{1,60}[:：]")
 
 
 def find_answer_series(sources: Sequence[Quotable], room: int, count: Callable[[str], int], memo: Memo) -> FoundWork:

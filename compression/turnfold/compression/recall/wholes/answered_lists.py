@@ -9,10 +9,10 @@ numbers of the other, and either asks.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from turnfold.compression import lazy
 from turnfold.compression.recall.fence import quote_tokens
 from turnfold.compression.recall.wholes.found_work import FoundWork
 from turnfold.compression.text.dialogue.wanted.places import numbered_items
@@ -21,7 +21,7 @@ from turnfold.compression.text.quotes import Quotable, Quote
 _FEWEST: Final = 3  # items of a list
 _APART: Final = 60  # messages between two lists
 _SHARED: Final = 0.8  # share of the numbers of the shorter list
-_ASKS: Final = re.compile(r"[?？؟]")
+_ASKS: Final = lazy.pattern(r"[?？؟]")
 _PART: Final = 0.7  # share of a list's characters, below which a quote has some of its items
 
 

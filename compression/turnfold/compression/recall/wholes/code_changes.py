@@ -14,6 +14,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from turnfold.compression import lazy
 from turnfold.compression.text.blocks import Range, fences
 from turnfold.compression.text.dialogue.wanted.code_blocks import part_names
 from turnfold.compression.text.quotes import Quotable
@@ -23,10 +24,10 @@ _REQUEST: Final = 200  # characters of a message that asks for a change
 _WHOLE: Final = 500  # characters of an answer that is quoted whole
 _NEXT: Final = 2  # messages from a block or its last change to the next change
 _SHARED: Final = 2  # names shared with the block, for a change that does not directly follow it
-_INLINE: Final = re.compile(r"(?<!`)`([^`\n]{2,120})`(?!`)")
-_NAME: Final = re.compile(r"\w{3,}")
-_FENCE: Final = re.compile(r"^[ \t]*(?:```|~~~)[ \t]*(\w*)", re.MULTILINE)
-_GAP: Final = re.compile(r"\n[ \t]*\n")
+_INLINE: Final = lazy.pattern(r"(?<!`)`([^`\n]{2,120})`(?!`)")
+_NAME: Final = lazy.pattern(r"\w{3,}")
+_FENCE: Final = lazy.pattern(r"^[ \t]*(?:```|~~~)[ \t]*(\w*)", re.MULTILINE)
+_GAP: Final = lazy.pattern(r"\n[ \t]*\n")
 
 
 def code_changes(messages: Sequence[Quotable], at: int, ranges: Sequence[Range]) -> dict[int, tuple[Range, ...]]:

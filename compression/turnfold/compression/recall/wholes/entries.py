@@ -10,11 +10,11 @@ are written as those are of which the question says most: amounts, kilometres, c
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
+from turnfold.compression import lazy
 from turnfold.compression.memo import Memo, of_each
 from turnfold.compression.recall.fence import quote_tokens
 from turnfold.compression.recall.passage_index import PassageIndex
@@ -28,9 +28,9 @@ from turnfold.compression.text.quotes import Quotable, Quote
 
 _LONGEST_ANSWER: Final = 400  # characters of an answer that gives a running total: "You're at 550 ml"
 _FEWEST: Final = 3  # fewer entries may be casual remarks
-_FIGURES: Final = re.compile(r"\d+(?:[.,:/]\d+)*")
+_FIGURES: Final = lazy.pattern(r"\d+(?:[.,:/]\d+)*")
 #: How figures are written, without what they measure, and the sign or unit beside the first.
-_WRITTEN: Final = re.compile(
+_WRITTEN: Final = lazy.pattern(
     r"([$€£¥₹₽]?)\s?\d+(?:([.,:/])\d+)?\s?([$€£¥₹₽%]|(?:k?cal|kj|km|mi|m|k?g|mg|lbs?|ml|l|oz|min|h|hrs?|s|pages?|steps|reps)\b)?"
 )
 _MONEY: Final = frozenset("$€£¥₹₽")

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import Final
 
+from turnfold.compression import lazy
 from turnfold.compression.memo import Memo, of_each
 from turnfold.compression.recall.fence import quote_tokens
 from turnfold.compression.recall.wholes.answer_series import short_opening
@@ -28,7 +29,7 @@ from turnfold.compression.text.spans import QUESTION_MARKS
 _MOST: Final = 800  # tokens
 _FEWEST: Final = 4  # fewer exchanges or questions may be chance
 _ENDING: Final = 300  # characters at the end of an answer that contain its question
-_ITEM: Final = re.compile(r"^[ \t]*(?:[-*•]|\d{1,3}[.)])[ \t]+([^\n:–—]{1,60})", re.MULTILINE)
+_ITEM: Final = lazy.pattern(r"^[ \t]*(?:[-*•]|\d{1,3}[.)])[ \t]+([^\n:–—]{1,60})", re.MULTILINE)
 _FEWEST_ITEMS: Final = 3
 
 

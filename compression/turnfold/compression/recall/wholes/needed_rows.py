@@ -9,12 +9,12 @@ Both ends of a column are taken, since more than one word says which: "the best 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from json import JSONDecodeError, loads
 from typing import Final, NamedTuple
 
+from turnfold.compression import lazy
 from turnfold.compression.text import words
 from turnfold.compression.text.dialogue.wanted.row_requests import held_fields
 from turnfold.compression.text.lexicon import lexicon, one_of
@@ -23,19 +23,19 @@ _ENDS: Final = 5  # rows at either end, if a question gives no number
 _MOST_ENDS: Final = 25
 _NUMERIC: Final = 0.7  # share of cells with a figure from which a column counts as numeric
 _SEPARATORS: Final = "|\t;,"
-_GAP: Final = re.compile(r"[ \t]{2,}")
-_ELEMENT: Final = re.compile(r"<t[dh][^<>]{0,200}>([^<>]{0,400})</t[dh]>")
-_NUMBER: Final = re.compile(r"-?\d+(?:[.,]\d+)*")
-_DAY: Final = re.compile(r"\d{4}-\d\d-\d\d")
-_THOUSANDS: Final = re.compile(r"[,.](?=\d{3}(?!\d))")
-_BETWEEN: Final = re.compile(rf"({_NUMBER.pattern})\D{{1,12}}({_NUMBER.pattern})")
+_GAP: Final = lazy.pattern(r"[ \t]{2,}")
+_ELEMENT: Final = lazy.pattern(r"<t[dh][^<>]{0,200}>([^<>]{0,400})</t[dh]>")
+_NUMBER: Final = lazy.pattern(r"-?\d+(?:[.,]\d+)*")
+_DAY: Final = lazy.pattern(r"\d{4}-\d\d-\d\d")
+_THOUSANDS: Final = lazy.pattern(r"[,.](?=\d{3}(?!\d))")
+_BETWEEN: Final = lazy.pattern(rf"({_NUMBER.pattern})\D{{1,12}}({_NUMBER.pattern})")
 _LIMIT: Final = rf"\D{{0,16}}({_NUMBER.pattern})"
 _UPWARD, _DOWNWARD = (
-    re.compile(rf"(?:\b(?:{one_of('tallies', f'ranges {way}')})\b|{one_of('tallies', f'ranges {way} run-on')}|{sign}){_LIMIT}")
+    lazy.pattern(rf"(?:\b(?:{one_of('tallies', f'ranges {way}')})\b|{one_of('tallies', f'ranges {way} run-on')}|{sign}){_LIMIT}")
     for way, sign in (("upward", ">"), ("downward", "<"))
 )
-_COUNTED: Final = re.compile(r"\b(\d{1,2})\b")
-_HOW_MANY: Final = re.compile(r"\b(?:top|best|worst|the|die|les|los|las|os|i|le|de)[ -](\d{1,2})\b")
+_COUNTED: Final = lazy.pattern(r"\b(\d{1,2})\b")
+_HOW_MANY: Final = lazy.pattern(r"\b(?:top|best|worst|the|die|les|los|las|os|i|le|de)[ -](\d{1,2})\b")
 #: Words for numbers, in any language.
 _SPELT: Final = frozenset(pair.partition("=")[2] for pairs in lexicon("numbers").values() for pair in pairs).union(
     *(forms for base, forms in lexicon("irregular_english").items() if base.isdigit())

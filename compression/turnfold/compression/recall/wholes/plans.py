@@ -9,14 +9,14 @@ newest call, and an older one says what is no longer so. It shares hardly a word
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Final
 
+from turnfold.compression import lazy
 from turnfold.compression.text.passages import estimate
 from turnfold.compression.text.quotes import Quotable, Quote
 
-_STEP: Final = re.compile(
+_STEP: Final = lazy.pattern(
     r'"(?:status|state)\\*"\s*:\s*\\*"(?:pending|not_started|not-started|todo|in_progress|in-progress|completed|complete|done)\\*"'
 )
 _LEAST: Final = 2  # steps of a plan

@@ -10,16 +10,16 @@ others goes.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
+from turnfold.compression import lazy
 from turnfold.compression.recall.cover import even_level, first_sentences
 from turnfold.compression.recall.fence import FRAME, quote_tokens
 from turnfold.compression.text.passages import estimate
 from turnfold.compression.text.quotes import Quotable, Quote
 
-_PARAGRAPH: Final = re.compile(r"\S(?:.|\n(?![^\S\n]*\n))*")
+_PARAGRAPH: Final = lazy.pattern(r"\S(?:.|\n(?![^\S\n]*\n))*")
 _LEAST: Final = 24  # tokens of the shortest useful beginning of a paragraph
 _HEADING: Final = 16  # tokens, with label, of what is kept of every second paragraph
 _MARGIN: Final = 0.85  # share of the room: sizes are estimates

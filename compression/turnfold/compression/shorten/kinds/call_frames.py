@@ -7,16 +7,16 @@ The model reads its own messages as examples of how to call a tool, so that a sh
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Sequence
 from typing import Final
 
+from turnfold.compression import lazy
 from turnfold.compression.shorten.lines import WeighedLine
 
-_OPENS: Final = re.compile(r"<([A-Za-z_][\w.:-]{0,60})>$")
-_ONE_LINE: Final = re.compile(r"<([A-Za-z_][\w.:-]{0,60})>[^<\n]{0,200}</\1>$")
+_OPENS: Final = lazy.pattern(r"<([A-Za-z_][\w.:-]{0,60})>$")
+_ONE_LINE: Final = lazy.pattern(r"<([A-Za-z_][\w.:-]{0,60})>[^<\n]{0,200}</\1>$")
 _FRAME: Final = 50.0  # worth of its lines
 _MOST: Final = 40  # lines of one frame; anything longer is a document
 

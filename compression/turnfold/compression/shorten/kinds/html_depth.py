@@ -9,8 +9,9 @@ in doubt an element counts as open.
 
 from __future__ import annotations
 
-import re
 from typing import Final
+
+from turnfold.compression import lazy
 
 _DEEPEST: Final = 256
 _DEEPEST_STYLED: Final = 64  # for elements that style text, since each paragraph reopens those still open
@@ -37,8 +38,8 @@ _SPECIAL: Final = _SCOPES | _names(
     "address article aside blockquote button center details dir div dl fieldset figcaption figure footer form header hgroup "
     "iframe listing main menu nav noscript ol pre search section select summary ul xmp"
 )
-_WHOLE_TAG: Final = re.compile(r"""(<[a-zA-Z][^\s/>]*)((?:[^>"']|"[^"]*"|'[^']*'|["'])*+)""")
-_TAG: Final = re.compile(r"<(/?)([a-zA-Z][^\s/<>]*)")
+_WHOLE_TAG: Final = lazy.pattern(r"""(<[a-zA-Z][^\s/>]*)((?:[^>"']|"[^"]*"|'[^']*'|["'])*+)""")
+_TAG: Final = lazy.pattern(r"<(/?)([a-zA-Z][^\s/<>]*)")
 
 
 def with_few_open(page: str) -> str:

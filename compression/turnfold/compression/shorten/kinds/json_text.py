@@ -20,6 +20,7 @@ from typing import Any, Final
 import orjson
 from pydantic_core import from_json
 
+from turnfold.compression import lazy
 from turnfold.compression.shorten.asked_lines import EVIDENCE, with_asked
 from turnfold.compression.shorten.evidence import MOST_ODD, grade, grades
 from turnfold.compression.shorten.exact_json import Number
@@ -40,9 +41,9 @@ _VITAL_KEYS: Final = frozenset(
 )
 
 #: Numbers that would be written differently after parsing.
-_INEXACT: Final = re.compile(r"[0-9]\.[0-9]*0(?![0-9])|[0-9.]{16}|[0-9][eE]|0\.0000|-0(?![.0-9])|\bNaN\b|Infinity")
+_INEXACT: Final = lazy.pattern(r"[0-9]\.[0-9]*0(?![0-9])|[0-9.]{16}|[0-9][eE]|0\.0000|-0(?![.0-9])|\bNaN\b|Infinity")
 #: A string, perhaps cut, or a number.
-_TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*+"?|(?P<number>-?(?:[0-9][0-9.eE+-]*+|Infinity)|NaN)', re.DOTALL)
+_TOKEN: Final = lazy.pattern(r'"(?:[^"\\]|\\.)*+"?|(?P<number>-?(?:[0-9][0-9.eE+-]*+|Infinity)|NaN)', re.DOTALL)
 
 _OPENING: Final = ("{", "[")  # start of another value: JSON lines
 

@@ -5,20 +5,20 @@ Lives here: reading `ls -l`, `git ls-tree`, trees and bare paths. Does not belon
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from itertools import groupby
 from typing import Final
 
+from turnfold.compression import lazy
 from turnfold.compression.shorten.lines import WeighedLine, short_lines
 
-_LONG: Final = re.compile(
+_LONG: Final = lazy.pattern(
     r"([-dlbcps])[rwxsStT-]{9}\S*\s+\d+\s+\S+\s+\S+\s+(\d+|\d+,\s*\d+|[\d.]+[KMGT]?)\s+"
     r"(?:\w{3} +\d+ +(?:\d\d:\d\d|\d{4})|\d{4}-\d\d-\d\d \d\d:\d\d(?::\d\d(?:\.\d+)?)?(?: [-+]\d{4})?) (\S.*)$"
 )
-_TREE: Final = re.compile(r"\d{6} (?:blob|tree|commit) [\da-f]{7,64}\s+(\d+|-)?\s*(\S.*)$")
-_SIZED: Final = re.compile(r"([\d.]+[KMGT]?)\t(\S+)$")
-_PATH: Final = re.compile(r"\S+/[^/\s]+/?$")
+_TREE: Final = lazy.pattern(r"\d{6} (?:blob|tree|commit) [\da-f]{7,64}\s+(\d+|-)?\s*(\S.*)$")
+_SIZED: Final = lazy.pattern(r"([\d.]+[KMGT]?)\t(\S+)$")
+_PATH: Final = lazy.pattern(r"\S+/[^/\s]+/?$")
 _TOGETHER: Final = 6  # names of one folder that share a line
 
 

@@ -10,19 +10,20 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
+from turnfold.compression import lazy
 from turnfold.compression.shorten.evidence import graded_lines, grades
 from turnfold.compression.shorten.kinds.plain import in_short, templates
 from turnfold.compression.shorten.lines import MOST_ROWS, WeighedLine, rows_of, short_lines
 
-_LEVEL: Final = re.compile(
+_LEVEL: Final = lazy.pattern(
     r"\b(?:(FATAL|CRITICAL|PANIC|ERROR|SEVERE|EMERG|ALERT)|(WARN(?:ING)?)|(TRACE|DEBUG|INFO|NOTICE))\b|^([EF])\d{4} |^(W)\d{4} "
 )
 
-_RECOVERS: Final = re.compile(
+_RECOVERS: Final = lazy.pattern(
     r"\b(?:succe(?:eded|ss|ssful|ssfully)|recovered|resolved|restored|reconnected|healthy again|back online)\b", re.IGNORECASE
 )
-_STAMP: Final = re.compile(r"^\W*[\d:.,/TZ+ -]+")
-_NAME: Final = re.compile(r"[\w./-]{3,}")
+_STAMP: Final = lazy.pattern(r"^\W*[\d:.,/TZ+ -]+")
+_NAME: Final = lazy.pattern(r"[\w./-]{3,}")
 _SHARED: Final = 2  # names that a failure and its recovery have in common
 _MOST: Final = 40  # most failures and recoveries that are compared
 

@@ -5,23 +5,23 @@ Lives here: the rule for lines of unknown structure. Does not belong here: kinds
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
+from turnfold.compression import lazy
 from turnfold.compression.shorten.evidence import graded_lines, grades, odd_settings, with_messages
 from turnfold.compression.shorten.lines import WeighedLine, needed_above, rows_of, short_lines
 from turnfold.compression.text.beside import beside
 from turnfold.compression.text.statements import statements
 
 _OFTEN: Final = 3
-_VARYING: Final = re.compile(r"[0-9][0-9a-f]*")
-_BEGUN: Final = re.compile(r"[a-f]{1,7}#")  # a hexadecimal number may begin with letters
-_NUMBERS: Final = re.compile(r"(?:0x)?[a-f]{0,7}[0-9][0-9a-f]*")
+_VARYING: Final = lazy.pattern(r"[0-9][0-9a-f]*")
+_BEGUN: Final = lazy.pattern(r"[a-f]{1,7}#")  # a hexadecimal number may begin with letters
+_NUMBERS: Final = lazy.pattern(r"(?:0x)?[a-f]{0,7}[0-9][0-9a-f]*")
 _AND: Final = "… and "
-_EXCERPT: Final = re.compile(r" *+(?:\d++ *+)?\|")  # source that a compiler quotes
-_SAID: Final = re.compile(r"[^\W\d_]{2}")
+_EXCERPT: Final = lazy.pattern(r" *+(?:\d++ *+)?\|")  # source that a compiler quotes
+_SAID: Final = lazy.pattern(r"[^\W\d_]{2}")
 _BESIDE: Final = 0.2  # worth of a header, a quoted mail, a button
 _COUNTER: Final = 0.05  # worth of a line without a word: a number, a time, a rule
 _FEW: Final = 2  # numbers that are enough to abbreviate a failure; with more, it would be unclear which is which

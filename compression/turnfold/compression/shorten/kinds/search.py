@@ -5,23 +5,23 @@ Lives here: reading `path:line:text`, `path-line-text`, `path:text` and `line:te
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from itertools import groupby
 from operator import itemgetter
 from typing import Final, NamedTuple
 
+from turnfold.compression import lazy
 from turnfold.compression.shorten.lines import WeighedLine, short_lines
 
-_HIT: Final = re.compile(
+_HIT: Final = lazy.pattern(
     r"(?P<path>(?:[\w.@+-]+:)?[\w./@+-]*[\w/]):(?P<at>\d+)(?P<sign>[:-])(?P<text>.*)"
     r"|(?P<near>[\w./@+-]*?\.\w{1,8})-(?P<by>\d+)-(?P<around>.*)"
     r"|(?P<number>\d+)(?P<mark>[:-])(?P<rest>.*)"
     r"|(?P<file>(?=[\w@+-]*+[/.][\w./@+-])[\w./@+-]++):(?P<line>.*)"
 )
-_PATH: Final = re.compile(r"[\w@~+-]*[./][\w./@+-]*$")
+_PATH: Final = lazy.pattern(r"[\w@~+-]*[./][\w./@+-]*$")
 
-_NUMBER: Final = re.compile(r"\d+")
+_NUMBER: Final = lazy.pattern(r"\d+")
 _MOST_NUMBERS: Final = 8
 _FILE: Final = 1.5  # worth of a file's name, whatever was found in it
 

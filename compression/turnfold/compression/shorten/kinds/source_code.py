@@ -6,14 +6,14 @@ with indentation, because a model quotes code when it edits).
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Final
 
+from turnfold.compression import lazy
 from turnfold.compression.shorten.evidence import odd_settings
 from turnfold.compression.shorten.lines import WeighedLine, needed_remarks, rows_of, short_lines
 
-_NUMBER: Final = re.compile(r"\s*\d+(?:\t|→|\s*[|:] ?)")
+_NUMBER: Final = lazy.pattern(r"\s*\d+(?:\t|→|\s*[|:] ?)")
 _DEFINES: Final = (
     r"\s*(?:@\w|(?:export |default |public |private |protected |internal |static |final |abstract |async |pub(?:\([^)]*\))? "
     r"|unsafe |extern "
@@ -36,7 +36,7 @@ _SORTS: Final = (
     ("leaves", _LEAVES, 0.8),
     ("binds", _BINDS, 0.8),
 )
-_SORT: Final = re.compile("|".join(f"(?P<{name}>{pattern})" for name, pattern, _ in _SORTS))
+_SORT: Final = lazy.pattern("|".join(f"(?P<{name}>{pattern})" for name, pattern, _ in _SORTS))
 _WORTH: Final = {name: worth for name, _, worth in _SORTS} | {"": 0.2}
 
 

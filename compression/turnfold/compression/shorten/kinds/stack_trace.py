@@ -5,23 +5,23 @@ Lives here: the worth of frames in Python, JavaScript, Java, Go and Rust. Does n
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Final
 
+from turnfold.compression import lazy
 from turnfold.compression.shorten.kinds.plain import template
 from turnfold.compression.shorten.lines import WeighedLine, short_lines
 
-_FRAME: Final = re.compile(r"\s+(?:File \"|at |\d+: )|\S[^\s(]*+\(.*\)(?:\n|$)|\t\S+\.go:\d+")
-_FOREIGN: Final = re.compile(
+_FRAME: Final = lazy.pattern(r"\s+(?:File \"|at |\d+: )|\S[^\s(]*+\(.*\)(?:\n|$)|\t\S+\.go:\d+")
+_FOREIGN: Final = lazy.pattern(
     r"site-packages|dist-packages|node_modules|/lib/python|<frozen |node:internal|/rustc/|/usr/|(?:java|javax|sun|jdk"
     r"|org\.springframework|org\.junit)\.|\bruntime[./]|^\s+\d+: (?:core|std|alloc|rust_begin|__rust)|/go/src/"
 )
-_OPENS: Final = re.compile(r"Traceback|goroutine |During handling|The above exception|stack backtrace|note: |Stack trace")
-_GO_PLACE: Final = re.compile(r"\t\S+\.(?:go|s):\d+")
-_RUST: Final = re.compile(r"\s+\d+: ")
-_RUST_PLACE: Final = re.compile(r"\s+at \S+:\d+:\d+$")
-_CARETS: Final = re.compile(r"[\s^~]*$")
+_OPENS: Final = lazy.pattern(r"Traceback|goroutine |During handling|The above exception|stack backtrace|note: |Stack trace")
+_GO_PLACE: Final = lazy.pattern(r"\t\S+\.(?:go|s):\d+")
+_RUST: Final = lazy.pattern(r"\s+\d+: ")
+_RUST_PLACE: Final = lazy.pattern(r"\s+at \S+:\d+:\d+$")
+_CARETS: Final = lazy.pattern(r"[\s^~]*$")
 
 
 def _row(line: str, foreign: bool, end: bool) -> WeighedLine:

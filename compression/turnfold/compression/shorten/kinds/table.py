@@ -11,11 +11,12 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
+from turnfold.compression import lazy
 from turnfold.compression.shorten.evidence import MOST_ODD, graded_lines, grades
 from turnfold.compression.shorten.lines import MOST_ROWS, WeighedLine, rows_of, short_lines
 
 #: A row that refers to the row above it.
-_SAME: Final = re.compile(r"[|+\s]*(?:the same|same|ditto|idem|dito|dieselben?|le même|lo mismo|同上)\b", re.IGNORECASE)
+_SAME: Final = lazy.pattern(r"[|+\s]*(?:the same|same|ditto|idem|dito|dieselben?|le même|lo mismo|同上)\b", re.IGNORECASE)
 _LONGEST_CELL: Final = 120
 _LONGEST_NOTE: Final = 200  # characters of a note below a table
 _MOST_NOTES: Final = 3

@@ -10,35 +10,36 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from turnfold.compression import lazy
 from turnfold.compression.shorten.evidence import grade
 from turnfold.compression.shorten.kinds.plain import template
 from turnfold.compression.shorten.lines import MOST_ROWS, WeighedLine, rows_of, short_lines
 from turnfold.compression.text.heads import heads
 
 _BY_TEMPLATE: Final = "template"  # lines of one template are similar
-_FAILED: Final = re.compile(
+_FAILED: Final = lazy.pattern(
     r"FAILED\b|FAIL\b|ERROR\b|--- FAIL|not ok \d|\s*[✗✘×✕●] |\s*\d+\) |test .* \.\.\. FAILED|.* \.\.\. (?:FAIL|ERROR)"
     r"|(?=\S++ (?:FAILED|ERROR))\S+?::\S"
     r"|[\w\[\]-]+ [FEf]$|\s+Failed:|panicked at|thread '.*' panicked"
 )
-_PASSED: Final = re.compile(
+_PASSED: Final = lazy.pattern(
     r"(?:PASS|PASSED|ok)\b|--- (?:PASS|SKIP)|=== (?:RUN|PAUSE|CONT)|\s*[✓✔√] |.* \.\.\. (?:ok|skipped|OK)|(?=\S++ (?:PASSED"
     r"|SKIPPED|XFAIL))\S+?::\S"
     r"|[\w\[\]-]+ (?:ok|s)$|\S+ [.sxX]+(?: +\[|$)"
 )
-_REASON: Final = re.compile(
+_REASON: Final = lazy.pattern(
     r"E  |\s*(?:[\w.]+\.)?\w*(?:Error|Exception|Failure)\b|\s*(?:expected|received|got|want|left|right|actual)\b", re.IGNORECASE
 )
-_COMPARED: Final = re.compile(r"\s*(?:E\s+)?(?:expected|received|got|want|left|right|actual)\b[^\n]{0,40}?[:=]", re.IGNORECASE)
-_HEADING: Final = re.compile(r"[_=]{3,} .* [_=]{3,}$|(?:FAIL|ERROR): ")
-_PLACE: Final = re.compile(r"\S+\.\w+:\d+: |  File \"")
-_TOTALS: Final = re.compile(
+_COMPARED: Final = lazy.pattern(r"\s*(?:E\s+)?(?:expected|received|got|want|left|right|actual)\b[^\n]{0,40}?[:=]", re.IGNORECASE)
+_HEADING: Final = lazy.pattern(r"[_=]{3,} .* [_=]{3,}$|(?:FAIL|ERROR): ")
+_PLACE: Final = lazy.pattern(r"\S+\.\w+:\d+: |  File \"")
+_TOTALS: Final = lazy.pattern(
     r"=++ (?=.* =+$).*\d (?:passed|failed|error)|Ran \d+ tests?|Tests?:|test result:|Test Suites:|\s*\d+ (?:passing|failing)"
     r"|tests finished|(?:ℹ|#) (?:tests|suites|pass|fail|cancelled|skipped|todo) [1-9]"
 )
-_PANIC: Final = re.compile(r"^thread '[^'\n]*'.* panicked at \S+:\d+:\d+:$")
-_FRAME: Final = re.compile(r"\s+at |\s+\d+: \w|stack backtrace:|note: |---- .* stdout ----")
-_NEEDED: Final = re.compile(f"{_TOTALS.pattern}|{_FAILED.pattern}|{_REASON.pattern}|{_HEADING.pattern}", re.IGNORECASE)
+_PANIC: Final = lazy.pattern(r"^thread '[^'\n]*'.* panicked at \S+:\d+:\d+:$")
+_FRAME: Final = lazy.pattern(r"\s+at |\s+\d+: \w|stack backtrace:|note: |---- .* stdout ----")
+_NEEDED: Final = lazy.pattern(f"{_TOTALS.pattern}|{_FAILED.pattern}|{_REASON.pattern}|{_HEADING.pattern}", re.IGNORECASE)
 
 #: The rules for a line's beginning; the first match counts.
 _RULES: Final = (

@@ -9,11 +9,10 @@ continues from the result of "lite", "ultra" from that of "full". Every edit sav
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Final
 
-from turnfold.compression import tokens
+from turnfold.compression import lazy, tokens
 from turnfold.compression.errors import InvalidInput, require
 from turnfold.compression.shorten.terse_prose.pieces import atoms
 from turnfold.compression.shorten.terse_prose.rewrite import Rewriter
@@ -118,7 +117,7 @@ def _shorten(text: str, level: int, words: Lexicon) -> tuple[str, tuple[Abbrevia
 
 
 # Pieces between which no token of o200k or cl100k reaches: both cut at a single blank between two marks before they merge.
-_CHUNK: Final = re.compile(r" ?\S++(?:(?! \S)\s++\S*+)*+|\s++\S*+(?:(?! \S)\s++\S*+)*+")
+_CHUNK: Final = lazy.pattern(r" ?\S++(?:(?! \S)\s++\S*+)*+|\s++\S*+(?:(?! \S)\s++\S*+)*+")
 
 
 class _Counted(dict[str, int]):

@@ -9,11 +9,11 @@ mark (``*really*``, ``(the``), and every line in another language.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from itertools import accumulate, compress
 from typing import Final, NamedTuple
 
+from turnfold.compression import lazy
 from turnfold.compression.shorten.terse_prose.rules import BULLET, COLON, COMMA, LINE, OPAQUE, OPAQUE_STOP, STOP
 from turnfold.compression.text.blocks import disjoint, line_end
 from turnfold.compression.text.protect import protected_spans
@@ -26,35 +26,35 @@ _MASKED: Final = "\0"
 # nobody closes it, it reaches to the end of that. A straight mark opens in front of a character, unless it is an inch ("5\"") or
 # closes: behind a character and in front of a blank or punctuation. What else stands before it (a backtick, a star, a character
 # that nobody sees) does not matter.
-_MARK: Final = re.compile("[\"“«„‘']")
+_MARK: Final = lazy.pattern("[\"“«„‘']")
 _QUOTED: Final = {
-    '"': re.compile(r"(?!(?<=\S)\"(?:[\s.,;:!?)\]}]|\Z))(?<!\d)\"(?=\S)(?:[^\"\n]|\n(?![ \t]*\n))*+\"?"),
-    "“": re.compile(r"“(?:[^”\n]|\n(?![ \t]*\n))*+”?"),
-    "«": re.compile(r"«[^»\n]*+»?"),
-    "„": re.compile(r"„[^“”\n]*+[“”]?"),
-    "‘": re.compile(r"‘[^’\n]{1,400}(?:’[^\W\d_][^’\n]{0,400}){0,20}’(?![^\W\d_])"),
-    "'": re.compile(r"(?<![^\W_])'(?=\S)[^'\n]{1,400}(?:'[^\W\d_][^'\n]{0,400}){0,20}'(?![^\W\d_])"),
+    '"': lazy.pattern(r"(?!(?<=\S)\"(?:[\s.,;:!?)\]}]|\Z))(?<!\d)\"(?=\S)(?:[^\"\n]|\n(?![ \t]*\n))*+\"?"),
+    "“": lazy.pattern(r"“(?:[^”\n]|\n(?![ \t]*\n))*+”?"),
+    "«": lazy.pattern(r"«[^»\n]*+»?"),
+    "„": lazy.pattern(r"„[^“”\n]*+[“”]?"),
+    "‘": lazy.pattern(r"‘[^’\n]{1,400}(?:’[^\W\d_][^’\n]{0,400}){0,20}’(?![^\W\d_])"),
+    "'": lazy.pattern(r"(?<![^\W_])'(?=\S)[^'\n]{1,400}(?:'[^\W\d_][^'\n]{0,400}){0,20}'(?![^\W\d_])"),
 }
 # Lines that are no prose though no block finder took them. By their beginning: quotations, rows, and statements of a program that
 # end as such; by their end; by an operator in them. Each pattern begins with what the regex engine finds fast.
-_LINE_BEGINS: Final = re.compile(
+_LINE_BEGINS: Final = lazy.pattern(
     r"\n[ \t]*+(?:[>|]|(?:def|class|import|from|return|for|while|if|elif|else|try|except|finally|with|async|await|raise|function"
     r"|const|let|var|public|private|static|fn|func|struct|enum|interface|package|using)\b[^\n]*+(?<=[:{}();,\[\]=]))"
 )
-_LINE_ENDS: Final = re.compile(r"[{};\[=](?=[ \t]*+(?:\n|\Z))")
-_OPERATOR: Final = re.compile(r"[=!+*/&|:()>-](?:(?<=[=!+*/-])=|(?<=[=-])>|(?<=:):|(?<=&)&|(?<=\|)\||(?<=\()\))")
-_CELLS: Final = re.compile(r"[^|]*+\|[^|]*+\||[ \t]*+\||[^\S\t]*+[^\s][^\t]*+\t[ \t]*+[^\s]")
-_ATOMS: Final = re.compile(
+_LINE_ENDS: Final = lazy.pattern(r"[{};\[=](?=[ \t]*+(?:\n|\Z))")
+_OPERATOR: Final = lazy.pattern(r"[=!+*/&|:()>-](?:(?<=[=!+*/-])=|(?<=[=-])>|(?<=:):|(?<=&)&|(?<=\|)\||(?<=\()\))")
+_CELLS: Final = lazy.pattern(r"[^|]*+\|[^|]*+\||[ \t]*+\||[^\S\t]*+[^\s][^\t]*+\t[ \t]*+[^\s]")
+_ATOMS: Final = lazy.pattern(
     r"[ \t]*+\n\s*+"
     r"|(?:[ \t]++|(?<!\S))[A-Za-z]++(?:['’][A-Za-z]+)?(?=[.,;:!?…]*+(?:\s|\Z))"
     r"|(?<=[A-Za-z])[.,;:!?…]++(?=\s|\Z)"
     r"|[ \t]*+[^\s]++"
     r"|[ \t]++|\s"
 )
-_WORD: Final = re.compile(r"[ \t]*([A-Za-z]+(?:['’][A-Za-z]+)?)")
-_SENTENCE_END: Final = re.compile(r"[.!?…][\"'”’)\]*_]*\Z")
-_BULLET: Final = re.compile(r"\s*(?:[-*+•–—>]|\d{1,3}[.)]|\0{1,3}[.)])\Z")
-_NOT_LATIN: Final = re.compile(r"[^\W\d_a-zA-Z]")
+_WORD: Final = lazy.pattern(r"[ \t]*([A-Za-z]+(?:['’][A-Za-z]+)?)")
+_SENTENCE_END: Final = lazy.pattern(r"[.!?…][\"'”’)\]*_]*\Z")
+_BULLET: Final = lazy.pattern(r"\s*(?:[-*+•–—>]|\d{1,3}[.)]|\0{1,3}[.)])\Z")
+_NOT_LATIN: Final = lazy.pattern(r"[^\W\d_a-zA-Z]")
 
 
 class Atoms(NamedTuple):

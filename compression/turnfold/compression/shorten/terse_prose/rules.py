@@ -22,7 +22,6 @@ A lexicon has a ``language``, named ``sets`` of words (``*ing``: whatever ends s
 
 from __future__ import annotations
 
-import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -31,7 +30,7 @@ from importlib.resources import files
 from itertools import product
 from typing import Any, Final
 
-from turnfold.compression import tokens
+from turnfold.compression import lazy, tokens
 from turnfold.compression.errors import InvalidInput
 from turnfold.compression.shorten.terse_prose.lexicon_form import check_circles, check_form
 
@@ -72,7 +71,7 @@ _FIELDS: Final = frozenset(
         "tail",
     ]
 )
-_PARTS: Final = re.compile(r"\{[^{}]*\}|\([^()]*\)|[^\s{}()]+")
+_PARTS: Final = lazy.pattern(r"\{[^{}]*\}|\([^()]*\)|[^\s{}()]+")
 _MOST_FORMS: Final = 1000
 
 

@@ -10,11 +10,12 @@ the moment, such as that a file has changed, are not meant.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Final
 
-_BEGINS: Final = re.compile(
+from turnfold.compression import lazy
+
+_BEGINS: Final = lazy.pattern(
     r"\s*+(?:# AGENTS\.md instructions\b|<(?:user_instructions|INSTRUCTIONS)>|<system-reminder>\s*+"
     r"(?:As you answer the user's questions, you can use the following context"
     r"|The following (?:skills are available|deferred tools are now available)))"

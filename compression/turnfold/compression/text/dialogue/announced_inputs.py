@@ -9,16 +9,16 @@ under.
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
+from turnfold.compression import lazy
 from turnfold.compression.text import words
 from turnfold.compression.text.lexicon import one_of
 
 _ENDS: Final = 2_000  # characters at either end, where people say so
 _EACH: Final = one_of("inputs", "each")
 _SENDS: Final = one_of("inputs", "sends")
-_ANNOUNCES: Final = re.compile(
+_ANNOUNCES: Final = lazy.pattern(
     rf"(?<![\w'’])(?:(?:{_EACH})(?!\w)[^.!?\n]{{1,60}}?(?<![\w'’])(?:{_SENDS})"
     rf"|(?:{_SENDS})(?!\w)[^.!?\n]{{1,60}}?(?<![\w'’])(?:{one_of('steps', 'one by one')})"
     rf"|{one_of('inputs', 'announces')})(?!\w)|{one_of('inputs', 'announces run-on')}"

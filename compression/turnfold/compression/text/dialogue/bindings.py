@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from turnfold.compression import lazy
 from turnfold.compression.text.lexicon import lexicon, one_of
 from turnfold.compression.text.lower import MARKS, lower_text
 from turnfold.compression.text.sentences import rough_sentences
@@ -28,18 +29,18 @@ _TOPICS: Final = tuple(
 def _pattern(section: str) -> re.Pattern[str]:
     """A pattern for any phrase of a section, including those in scripts without spaces."""
     spaced = rf"(?<![\w{MARKS}])(?:{one_of(_NAME, section)})(?![\w{MARKS}])"
-    return re.compile(rf"{spaced}|{one_of(_NAME, f'run-on {section}')}")
+    return lazy.pattern(rf"{spaced}|{one_of(_NAME, f'run-on {section}')}")
 
 
 _ADVICE: Final = _pattern("advice")
-_BEGINS: Final = re.compile(
+_BEGINS: Final = lazy.pattern(
     rf"(?:\A\W*+|\b(?=\W*?[.!?,:]\s)\W++)"
     rf"(?:(?:please|bitte|por favor|now|then|ok|okay)\W+)?(?:{_pattern('advice begins').pattern})"
 )
 _GIVEN: Final = _pattern("advice given")
 _ABOUT: Final = {topic: _pattern(f"{topic} about") for topic in _TOPICS}
 _BINDS: Final = {topic: _pattern(f"{topic} binds") for topic in _TOPICS}
-_ANY: Final = re.compile("|".join(pattern.pattern for pattern in _BINDS.values()))
+_ANY: Final = lazy.pattern("|".join(pattern.pattern for pattern in _BINDS.values()))
 
 
 class Binding(NamedTuple):

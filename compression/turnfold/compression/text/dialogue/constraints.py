@@ -16,7 +16,8 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Final, NamedTuple
 
-from turnfold.compression.text.lexicon import LazyPattern, lexicon, one_of
+from turnfold.compression import lazy
+from turnfold.compression.text.lexicon import lexicon, one_of
 from turnfold.compression.text.lower import lower_text, words
 from turnfold.compression.text.spans import QUESTION_MARKS
 
@@ -24,7 +25,7 @@ _LANGUAGES: Final = ("en", "de", "fr", "es", "it", "pt", "nl")
 _TABLE: Final = lexicon("constraints")
 _PARTS: Final = tuple(dict.fromkeys(section.partition(" ")[2] for section in sorted(_TABLE) if section))
 _LONGEST: Final = 240  # characters of a sentence that is read
-_SLOT: Final = re.compile(r"\{([a-z ]+)\}")  # in a form: where words of a part of the table stand
+_SLOT: Final = lazy.pattern(r"\{([a-z ]+)\}")  # in a form: where words of a part of the table stand
 _JOINING: Final = "(?:and|but|also|please|und|aber|auch|bitte|et|mais|y|pero|e|ma|mas|en|maar)"
 _START: Final = rf"(?:\A|[,;:.]\s+|[-–—]\s+)\W*(?:{_JOINING}\W+){{0,2}}"
 _BETWEEN: Final = r"[^\w,;?!'./*-]+"  # contains no word characters, so that each text matches in only one way
@@ -36,7 +37,7 @@ _COMMON: Final = frozenset({"there"})  # words of phrases that many sentences ha
 class _Form(NamedTuple):
     """A form in one language, and the sets of words of which a matching sentence has one each."""
 
-    pattern: LazyPattern
+    pattern: re.Pattern[str]
     needed: tuple[frozenset[str], ...]
 
 
@@ -63,7 +64,7 @@ def _forms(language: str) -> Iterator[_Form]:
     for parts, shape in shapes:
         if all(part in some for part in parts):
             filled = _SLOT.sub(lambda slot: some[slot[1]], shape)
-            yield _Form(LazyPattern(filled), tuple(words_of[part] for part in parts))
+            yield _Form(lazy.pattern(filled), tuple(words_of[part] for part in parts))
 
 
 def _longest_word(phrase: str) -> str:
@@ -101,4 +102,4 @@ def is_constraint(sentence: str, known: Sequence[str] | None = None) -> bool:
     if not likely:
         return False
     low = lower_text(sentence)
-    return any(form.pattern().search(low) for form in likely)
+    return any(form.pattern.search(low) for form in likely)

@@ -10,10 +10,10 @@ several things that were offered ("Coffee." to "Tea, coffee or juice").
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Final
 
+from turnfold.compression import lazy
 from turnfold.compression.memo import Memo, continued_by_key
 from turnfold.compression.text.dialogue.renewals import LONGEST
 from turnfold.compression.text.dialogue.turns import is_labelled
@@ -22,12 +22,12 @@ from turnfold.compression.text.lower import lower_text, words
 from turnfold.compression.text.quotes import Quotable
 
 #: What asks, or offers one of several.
-_CHOICE: Final = re.compile(rf"[?？؟]|(?<!\w)(?:{one_of('renewals', 'choice')})(?!\w)|{one_of('renewals', 'run-on choice')}")
+_CHOICE: Final = lazy.pattern(rf"[?？؟]|(?<!\w)(?:{one_of('renewals', 'choice')})(?!\w)|{one_of('renewals', 'run-on choice')}")
 _STEM: Final = 5  # letters by which two forms of a word are considered equal
-_OPENING: Final = re.compile(r"\s*[^\W\d_]+(?:[ '’][^\W\d_]+){0,2}\s*[:：,،、。.!！—–-]+\s*(?=\S)")
-_NUMBERED: Final = re.compile(r"(?<![\w.,])\d{1,2}[.)](?=\s)")
-_FIGURE: Final = re.compile(r"\d+(?:[.,:]\d+)*")
-_RUN: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\u0e00-\u0e7f]{2,}")
+_OPENING: Final = lazy.pattern(r"\s*[^\W\d_]+(?:[ '’][^\W\d_]+){0,2}\s*[:：,،、。.!！—–-]+\s*(?=\S)")
+_NUMBERED: Final = lazy.pattern(r"(?<![\w.,])\d{1,2}[.)](?=\s)")
+_FIGURE: Final = lazy.pattern(r"\d+(?:[.,:]\d+)*")
+_RUN: Final = lazy.pattern(r"[\u3040-\u30ff\u3400-\u9fff\u0e00-\u0e7f]{2,}")
 
 
 def echoes(sources: Sequence[Quotable], memo: Memo) -> list[int]:

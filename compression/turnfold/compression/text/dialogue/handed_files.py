@@ -6,12 +6,12 @@ not belong here: what stays raw for them (``fold.units``), edits of files (``tex
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
+from turnfold.compression import lazy
 from turnfold.compression.text.blocks import fences
 
-_NAME: Final = re.compile(r"(?<![\w.])[\w@+-][\w@.+-]*\.[^\W\d_]\w{0,9}(?![\w/])")
+_NAME: Final = lazy.pattern(r"(?<![\w.])[\w@+-][\w@.+-]*\.[^\W\d_]\w{0,9}(?![\w/])")
 _NAME_LINE: Final = 200  # characters before a fence in which to find its line
 _SHARE: Final = 0.5  # of a message
 _LEFT_OUT: Final = "⋮"  # marks lines that a file's outline omits

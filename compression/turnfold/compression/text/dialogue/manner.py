@@ -10,10 +10,10 @@ to be made otherwise ("make it shorter"), and it is a request of this turn.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from turnfold.compression import lazy
 from turnfold.compression.text.lexicon import lexicon
 from turnfold.compression.text.lower import joined_words, lower_text, words
 
@@ -24,15 +24,15 @@ _KINDS: Final = {
 }
 #: In scripts with spaces, every sentence about manner contains one of these words.
 MANNER_CUES: Final = frozenset(max(word.split("-"), key=len) for kind in (*_MANNERS, "language") for word in _TABLE[kind])
-_CLAUSE: Final = re.compile(r"[^,.;:!?،؛。、，；：！？؟…()\n–—]+")
+_CLAUSE: Final = lazy.pattern(r"[^,.;:!?،؛。、，；：！？؟…()\n–—]+")
 _MOST_WORDS: Final = 14
 _LONGEST: Final = 160  # characters of a sentence that is read
-_ASKS: Final = re.compile(r"[?？؟]\s*\Z")
+_ASKS: Final = lazy.pattern(r"[?？؟]\s*\Z")
 #: Words for a single text: "make it shorter", "give me a short list".
 _ONE: Final = _TABLE["one"]
 _SUPPORT: Final = frozenset(("courtesy", "answer", "task", "limit", "lasting"))
-_DENSE: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
-_PHRASE: Final = re.compile("|".join(sorted((w for w in _KINDS if _DENSE.search(w)), key=lambda w: (-len(w), w))))
+_DENSE: Final = lazy.pattern(r"[\u3040-\u30ff\u3400-\u9fff]")
+_PHRASE: Final = lazy.pattern("|".join(sorted((w for w in _KINDS if _DENSE.search(w)), key=lambda w: (-len(w), w))))
 
 
 def tells_manner(sentence: str, known: Sequence[str] | None = None) -> bool:

@@ -9,16 +9,16 @@ working, so an order for these holds on.
 
 from __future__ import annotations
 
-import re
 from functools import partial
 from typing import Final
 
+from turnfold.compression import lazy
 from turnfold.compression.text.lexicon import one_of
 from turnfold.compression.text.lower import lower_text
 
 _one_of: Final = partial(one_of, "once")
 _THIS_WORK: Final = rf"(?:{_one_of('for')}) (?:{_one_of('this')}) ?(?:{_one_of('works')})"
-_ONCE: Final = re.compile(rf"(?<!\w)(?:{_one_of('once')}|{_THIS_WORK})(?!\w)|{_one_of('run-on once')}")
+_ONCE: Final = lazy.pattern(rf"(?<!\w)(?:{_one_of('once')}|{_THIS_WORK})(?!\w)|{_one_of('run-on once')}")
 
 
 def is_for_once(sentence: str) -> bool:

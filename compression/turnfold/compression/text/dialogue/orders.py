@@ -12,7 +12,6 @@ language the table lists the phrases of each part (a blank is written as ``_``),
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Final, NamedTuple
 
+from turnfold.compression import lazy
 from turnfold.compression.text.dialogue.constraints import CONSTRAINT_CUES, is_constraint
 from turnfold.compression.text.dialogue.manner import MANNER_CUES, tells_manner
 from turnfold.compression.text.dialogue.once import is_for_once
@@ -53,10 +53,10 @@ _PARTS: Final = (
 )
 _NEEDED: Final = ("always", "bound", "not", "future", "someday", "when", "told", "ensure", "place")
 # A clause begins where the sentence does, behind a sign that opens a new thought, or (weaker) behind a comma.
-_PIECE: Final = re.compile(r"\w+(?:'[^\W\d_]+)?|[:;,—–()\"“”«»„]|(?<=\s)-(?=\s)")
-_QUOTED_WORD: Final = re.compile(r"[\"“„«]([^\W_]{1,20})[\"”“»]")  # "Immer „Sie“ verwenden": a word of the clause
+_PIECE: Final = lazy.pattern(r"\w+(?:'[^\W\d_]+)?|[:;,—–()\"“”«»„]|(?<=\s)-(?=\s)")
+_QUOTED_WORD: Final = lazy.pattern(r"[\"“„«]([^\W_]{1,20})[\"”“»]")  # "Immer „Sie“ verwenden": a word of the clause
 _JOINED: Final = ("n'", "l'", "d'", "qu'", "s'")
-_ACCENTS: Final = re.compile("[\u0300-\u0303\u0327]")
+_ACCENTS: Final = lazy.pattern("[\u0300-\u0303\u0327]")
 _LONGEST_ENDING: Final = 5
 _REACH: Final = 12  # words after a command within which its word of rule must be
 _SURE: Final = 4  # letters from which a word is recognised by its form without accents
@@ -64,11 +64,11 @@ RUN_ON_WORDS: Final = 30  # words without punctuation that make several sentence
 _COMMON: Final = frozenset({"from", "make", "von"})  # words of phrases that many sentences have: another one tells more
 _SCOPE: Final = 7  # words of a phrase that limits the scope of an order
 _NEAR: Final = 3  # words within which a "you must" has its verb or its "never"
-_ELIDED: Final = re.compile("(?<![A-Za-z])[nN]'")
+_ELIDED: Final = lazy.pattern("(?<![A-Za-z])[nN]'")
 #: A text that contains no end of a sentence, and no script with other ends.
-_ONE_LINE: Final = re.compile(r"[^\n\"()\[\]{}<>`\u2018\u201c-\u201e\u00ab\u00bb\u0370-\u1fff\u2e80-\uffee]*\Z")
-_ASKS: Final = re.compile(r"[?？؟]\s*\Z")
-_ASKS_YOU: Final = re.compile(r"\b(?:can|could|would|will) you\b|\bplease\b|\bbitte\b|por favor|s'il (?:te|vous)")
+_ONE_LINE: Final = lazy.pattern(r"[^\n\"()\[\]{}<>`\u2018\u201c-\u201e\u00ab\u00bb\u0370-\u1fff\u2e80-\uffee]*\Z")
+_ASKS: Final = lazy.pattern(r"[?？؟]\s*\Z")
+_ASKS_YOU: Final = lazy.pattern(r"\b(?:can|could|would|will) you\b|\bplease\b|\bbitte\b|por favor|s'il (?:te|vous)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +190,7 @@ _TABLE: Final = lexicon("orders")
 _SPACED: Final = tuple(_language(_TABLE, name) for name in ("en", "de", "fr", "es", "pt", "it", "nl", "ru", "pl", "tr"))
 _RUN_ON: Final = run_on_orders(_TABLE)
 #: Covers all letters of these scripts; more than two ranges would take milliseconds to compile.
-_RUN_ON_SIGN: Final = re.compile("[\u0600-\u097f\u3040-\ud7af]")
+_RUN_ON_SIGN: Final = lazy.pattern("[\u0600-\u097f\u3040-\ud7af]")
 # Verbs of all languages, and words that may precede the verb at the start of a sentence.
 _VERBS: Final = {
     stem: frozenset().union(*(one.stems.get(stem, ()) for one in _SPACED)) for language in _SPACED for stem in language.stems

@@ -12,11 +12,11 @@ whatever was said: the minutes, the next steps, what is open.
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
+from turnfold.compression import lazy
 from turnfold.compression.memo import remembering
-from turnfold.compression.text.lexicon import LazyPattern, lexicon, one_of
+from turnfold.compression.text.lexicon import lexicon, one_of
 from turnfold.compression.text.lower import PHRASE_START, plain_words, words
 
 _THINGS: Final = one_of("overall", "things")
@@ -289,19 +289,19 @@ _FOREIGN: Final = (
 
 #: Each form with its words.
 FORMS: Final = tuple(
-    (needed, LazyPattern(form))
+    (needed, lazy.pattern(form))
     for needed, form in (*_ENGLISH, *_GERMAN, *_ROMANCE, *_OTHERS, *((frozenset[str](), form) for form in _FOREIGN))
 )
 
 
-_OVERALL: Final = LazyPattern(f"{PHRASE_START}(?:{'|'.join(f'(?:{form.pattern})' for _, form in FORMS)})")
+_OVERALL: Final = lazy.pattern(f"{PHRASE_START}(?:{'|'.join(f'(?:{form.pattern})' for _, form in FORMS)})")
 
 
 _MOST: Final = 300  # characters; a longer message brings its own subject
-_THING: Final = re.compile(rf"\b(?:{_THINGS})\b")
-_SCAFFOLD: Final = re.compile(rf"\b(?:{_TALKS}|{_SAID}|{_PRODUCTS})\b")
+_THING: Final = lazy.pattern(rf"\b(?:{_THINGS})\b")
+_SCAFFOLD: Final = lazy.pattern(rf"\b(?:{_TALKS}|{_SAID}|{_PRODUCTS})\b")
 # A sentence that states something and asks for nothing.
-_TELLS: Final = re.compile(
+_TELLS: Final = lazy.pattern(
     r"\W*(?:(?:yes|yeah|no|well|actually|but|and|so|thanks|ok(?:ay)?|ja|nein|aber|und|danke|oui|non|mais|merci)\W+)*"
     r"(?:(?:i|we|it|this|that|they|s?he|you|there|one|ich|wir|es|das|er|man|je|nous|on|ils?|elles?|c['’]est)\b|j['’])"
     r"(?:['’]\w+)?\s*+(?!(?:need|want|would like|like|brauche\w*|bräuchte\w*|möchte\w*|hätte\w*|will|wollen|veux|voudrai\w*|"
@@ -316,12 +316,12 @@ def asks_for_overall(folded: str) -> bool:
         return False
     said = plain_words(folded)
     if said is None:
-        return _OVERALL().search(folded) is not None
-    return any(form().search(folded) for needed, form in FORMS if not needed.isdisjoint(said))
+        return _OVERALL.search(folded) is not None
+    return any(form.search(folded) for needed, form in FORMS if not needed.isdisjoint(said))
 
 
 def without_overall(folded: str) -> str:
     """Such a message without the words that say so: the rest names its topic, if any. Other messages are unchanged."""
     if not asks_for_overall(folded):
         return folded
-    return _SCAFFOLD.sub(" ", _OVERALL().sub(lambda found: f" {' '.join(_THING.findall(found[0]))} ", folded))
+    return _SCAFFOLD.sub(" ", _OVERALL.sub(lambda found: f" {' '.join(_THING.findall(found[0]))} ", folded))

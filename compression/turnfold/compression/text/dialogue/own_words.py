@@ -8,11 +8,11 @@ In doubt a line is somebody's own: a line of output that is kept costs a few tok
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from itertools import accumulate
 from typing import Final
 
+from turnfold.compression import lazy
 from turnfold.compression.memo import remembering
 from turnfold.compression.text.blocks import Range
 from turnfold.compression.text.dialogue.orders import begins_with_command, is_standing_order
@@ -28,15 +28,15 @@ _PLAIN_SHARE: Final = 0.55  # share of its words that consist only of letters
 _ENDS: Final = 2  # non-empty lines at either end that may hold the first and the last word of a message
 _NEAR: Final = 200  # non-empty lines from either end within which a request may be directly next to pasted text
 # A program's line: indented, with a prompt, a time or a level in front, or ending as code does.
-_MACHINE: Final = re.compile(
+_MACHINE: Final = lazy.pattern(
     r"(?:\t| {4}|[$>#@+|{}<=/\\^~%*]|\[?\d{2,4}[-/:]\d\d|\[[A-Z]+\]|(?:INFO|WARN|WARNING|ERROR|DEBUG|TRACE|FATAL)\b"
     r"|File \"|at \S+\("
     r"|(?:def|class|import|from|const|let|var|return|if|for|while|function|public|private|select|insert) \S*[\s({].*[:;{)]$)"
     r"|[^?]*(?:[{};,\\|]|=>|->)\s*$|[^:]{1,40}:\s*$"
 )
-_WORD: Final = re.compile(r"\S+")
-_LETTERS: Final = re.compile(r"[\"'“‘(]?[^\W\d_]+(?:['’-][^\W\d_]+)*[.,:;!?)\"'”’…]*\Z")
-_DENSE: Final = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff]")
+_WORD: Final = lazy.pattern(r"\S+")
+_LETTERS: Final = lazy.pattern(r"[\"'“‘(]?[^\W\d_]+(?:['’-][^\W\d_]+)*[.,:;!?)\"'”’…]*\Z")
+_DENSE: Final = lazy.pattern(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff]")
 _SPEAKING: Final = (
     "i i'm i'd i've i'll we we're we'd my our please can could would why how instead should want need let's lets bitte ich wir "
     "kannst können warum wie stattdessen je nous peux pouvez pourquoi comment yo puedes por quiero necesito eu você porque"

@@ -9,10 +9,10 @@ that count, a word for going on, headings whose numbers count on, or a sentence 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
+from turnfold.compression import lazy
 from turnfold.compression.memo import Memo, of_each
 from turnfold.compression.text import words
 from turnfold.compression.text.dialogue.wanted.places import named_parts
@@ -28,16 +28,16 @@ _WORDS: Final = lexicon("pieces")["words"]
 _WORD: Final = rf"(?:{one_of('pieces', 'words')})"
 _OF: Final = rf"(?:[^\S\n]*[/|∕][^\S\n]*|[^\S\n]+(?:{one_of('pieces', 'of')})[^\S\n]+)"
 #: "Part 2 of 3", "[2/3]", "Teil 2:", "第2部分"; without a word two numbers may be a date.
-_LABEL: Final = re.compile(
+_LABEL: Final = lazy.pattern(
     rf"(?:(?<!\w){_WORD}[^\S\n]*#?|(?:\A|[\[(,;:–—-])[^\w\n]*)(?P<number>\d{{1,2}}){_OF}(?P<all>\d{{1,2}})(?![\d/]|[.,]\d)"
     rf"|(?<!\w){_WORD}[^\S\n]*#?(?P<alone>\d{{1,2}})(?=[^\S\n]*(?:[:.)\]—–-]|\Z))"
     rf"|(?P<nth>第)?[^\S\n]*(?P<sign>{words.FIGURE})[^\S\n]*(?:部分|(?(nth)[部段](?![^\W\d_])|(?!)))"
 )
-_GOES_ON: Final = re.compile(
+_GOES_ON: Final = lazy.pattern(
     rf"(?<!\w)(?:{one_of('pieces', 'goes on')})(?!\w)|\A\W*(?:{one_of('pieces', 'goes on run-on')})(?=[^\w\s]|\s*\Z)"
 )
-_ENDS: Final = re.compile(r"[.!?:;…。！？：；)\]}>\"”»'`|*_-]\s*\Z")
-_BEGINS_LOWER: Final = re.compile(r"\s*[^\W\d_]")
+_ENDS: Final = lazy.pattern(r"[.!?:;…。！？：；)\]}>\"”»'`|*_-]\s*\Z")
+_BEGINS_LOWER: Final = lazy.pattern(r"\s*[^\W\d_]")
 
 
 class _PastedPiece(NamedTuple):

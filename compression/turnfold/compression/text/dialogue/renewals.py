@@ -17,6 +17,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Final, NamedTuple
 
+from turnfold.compression import lazy
 from turnfold.compression.memo import Memo, continued_by_key
 from turnfold.compression.text.dialogue.self_statements import changes, speaks_of_own
 from turnfold.compression.text.dialogue.turns import SPEAKER_LABEL
@@ -33,24 +34,24 @@ _FARTHEST: Final = 200  # user messages between them
 _TABLE: Final = lexicon("renewals")
 _CHANGED: Final = _TABLE["changed"]
 _DAYS, _NUMBER_WORDS = _TABLE["days"], _TABLE["numbers"]
-_RUN_ON_CHANGED: Final = re.compile("|".join(sorted(map(re.escape, _TABLE["run-on changed"]))))
+_RUN_ON_CHANGED: Final = lazy.pattern("|".join(sorted(map(re.escape, _TABLE["run-on changed"]))))
 _HAN: Final = "一二三四五六七八九十百千万萬两兩〇零"
 _LETTER: Final = rf"[^\W\d_][{MARKS}]*"
 _DIGITS: Final = r"\d+(?:[.,:]\d+)*"
-_NUMBER: Final = re.compile(
+_NUMBER: Final = lazy.pattern(
     rf"(?P<sign>[$€£¥₹])?\s?(?P<value>(?:(?<![\w.,:-])|(?<=[^\W\d_a-zà-ÿ])){_DIGITS}|[{_HAN}]{{1,9}}(?=[^\W\d_{_HAN}]))"
     rf"(?:[ \u00a0]?(?P<unit>[€$£%\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|(?:{_LETTER})+))?"
 )
-_ASCII_WORD: Final = re.compile(r"[a-z]+")
-_FIGURES: Final = re.compile(rf"[\d{_HAN}]")
-_WORD: Final = re.compile(rf"(?:{_LETTER})+(?:-(?:{_LETTER})+)?")
-_BEHIND: Final = re.compile(rf" ((?:{_LETTER})+)")
-_DAY: Final = re.compile(r"(?:星期|周|週|礼拜)[一二三四五六日天]|[月火水木金土日]曜日?|[월화수목금토일]요일")
+_ASCII_WORD: Final = lazy.pattern(r"[a-z]+")
+_FIGURES: Final = lazy.pattern(rf"[\d{_HAN}]")
+_WORD: Final = lazy.pattern(rf"(?:{_LETTER})+(?:-(?:{_LETTER})+)?")
+_BEHIND: Final = lazy.pattern(rf" ((?:{_LETTER})+)")
+_DAY: Final = lazy.pattern(r"(?:星期|周|週|礼拜)[一二三四五六日天]|[月火水木金土日]曜日?|[월화수목금토일]요일")
 _GAP: Final = r"[^,;.!?，、。；！？،؛\n]{0,12}"
 _SAME: Final = 4  # letters by which two units, or two forms of a day, are considered equal
-_STAMP: Final = re.compile(r"\[[^\]\n]{4,60}\]")  # when a message was written
-_ASKED: Final = re.compile(r"[^.!?。！？؟।\n]{0,200}[?？؟]")
-_HAN_RUN: Final = re.compile(r"[\u3400-\u9fff\u30a0-\u30ff]{2,}")
+_STAMP: Final = lazy.pattern(r"\[[^\]\n]{4,60}\]")  # when a message was written
+_ASKED: Final = lazy.pattern(r"[^.!?。！？؟।\n]{0,200}[?？؟]")
+_HAN_RUN: Final = lazy.pattern(r"[\u3400-\u9fff\u30a0-\u30ff]{2,}")
 _LEAST: Final = 2  # evidence required for two messages being about the same thing
 _OF_BARE: Final = 1  # evidence from a figure without a unit if the other has one
 _LARGE: Final = 4  # characters of a large figure
@@ -58,23 +59,23 @@ _OF_KIND: Final = 2  # evidence from a value of the same kind: a day, a time, a 
 
 
 _one_of: Final = partial(one_of, "renewals")
-_CHANGING: Final = re.compile(rf"(?<!\w)(?:{_one_of('changing')})(?!\w)")
-_CORRECTING: Final = re.compile(
+_CHANGING: Final = lazy.pattern(rf"(?<!\w)(?:{_one_of('changing')})(?!\w)")
+_CORRECTING: Final = lazy.pattern(
     rf"(?=\w)(?:(?:{_one_of('refuses')})(?!\w)[\s,.!…-]*)*(?P<corrects>(?:{_one_of('corrects')})(?!\w)[\s,.:!…-]*)?(?<=[^\w])"
 )
-_RUN_ON_CORRECTS: Final = re.compile(_one_of("run-on corrects"))
+_RUN_ON_CORRECTS: Final = lazy.pattern(_one_of("run-on corrects"))
 _LONGEST_CORRECTION: Final = 40  # characters of a correction in a script without spaces, or with inflected words
 _WORDS_CORRECTED: Final = 5  # after "sorry"
 _WORDS_REFUSED: Final = 2  # after just a "no"
-_NOT_BEFORE: Final = re.compile(rf"(?:(?<!\w)(?:{_one_of('not')})(?!\w)|不是|而不是|وليس ){_GAP}\Z")
-_AT: Final = re.compile(rf"(?<!\w)(?:{_one_of('clock before')}) \Z")
+_NOT_BEFORE: Final = lazy.pattern(rf"(?:(?<!\w)(?:{_one_of('not')})(?!\w)|不是|而不是|وليس ){_GAP}\Z")
+_AT: Final = lazy.pattern(rf"(?<!\w)(?:{_one_of('clock before')}) \Z")
 _HOURS: Final = 24
 _MONTHS: Final = _one_of("months")
-_ANY_MONTH: Final = re.compile(_MONTHS)
+_ANY_MONTH: Final = lazy.pattern(_MONTHS)
 _LONGEST_MONTH: Final = 16  # characters, with the text after it
-_IN_MONTH: Final = re.compile(rf"(?:\.|st|nd|rd|th|er|º)? ?(?:of |de |d')?(?:{_MONTHS})(?!\w)")
-_MONTH: Final = re.compile(rf"(?<!\w)(?:{_MONTHS}) (?:the )?\Z")
-_NOT_BEHIND: Final = re.compile(rf"{_GAP}(?:{_one_of('not behind')})")
+_IN_MONTH: Final = lazy.pattern(rf"(?:\.|st|nd|rd|th|er|º)? ?(?:of |de |d')?(?:{_MONTHS})(?!\w)")
+_MONTH: Final = lazy.pattern(rf"(?<!\w)(?:{_MONTHS}) (?:the )?\Z")
+_NOT_BEHIND: Final = lazy.pattern(rf"{_GAP}(?:{_one_of('not behind')})")
 
 
 class Renewal(NamedTuple):

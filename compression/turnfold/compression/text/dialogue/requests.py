@@ -10,12 +10,13 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from turnfold.compression import lazy
 from turnfold.compression.memo import remembering
-from turnfold.compression.text.lexicon import LazyPattern, lexicon, one_of
+from turnfold.compression.text.lexicon import lexicon, one_of
 from turnfold.compression.text.lower import PHRASE_START
 
 # A request for a summary, by the word's stem in each language.
-_COVER: Final = re.compile(
+_COVER: Final = lazy.pattern(
     r"\b(?:summar|recap|overview|tl;?dr|wrap[- ]up|zusammenfass|zusammengefasst|überblick|résum|r[ée]capitul|synthèse|"
     r"resum(?:en|ir|í|id|a|o|e (?:lo|la|el|los|las|todo|esto))\b|riassu|riepilog|samenvat|sammanfatt|özet|tóm tắt|tổng kết|"
     r"ringkas|rangkum|podsumow|streszcz|yhteenve|összefoglal|rezum|shrn|резюм|обобщ|подытож|подвед\w* итог|кратко излож|итоги|"
@@ -28,7 +29,7 @@ _IN_COVER: Final = (
 )
 
 # Before such a word: what agents' frameworks and people do not want ("the complete content, not a summary").
-_DENIED: Final = re.compile(
+_DENIED: Final = lazy.pattern(
     r"(?:(?<!why )\bnot|n['’]t|\b(?:no|never|without|(?:instead|rather) (?:of|than)|nicht|keine?n?|ohne|pas(?: de| un| une)?|"
     r"sans|sin|non|senza|não|sem|niet|geen|inte|ingen|не|без))"
     r"(?! (?:only|forget|fail|hesitate|you|we)\b)(?: [\w'’-]+){0,2} (?:\w+[- ])?$|不要?[^，。\n]{0,2}$"
@@ -36,7 +37,7 @@ _DENIED: Final = re.compile(
 )
 
 # The object of the summary is the conversation itself, or what its next reader needs.
-_ALL: Final = re.compile(
+_ALL: Final = lazy.pattern(
     rf"{PHRASE_START}(?:"
     r"\b(?:conversation|chat|session|discussion|dialog(?:ue)?|thread|work)(?: history)? "
     r"(?:so far|up to (?:now|this point)|to date|until now|above)\b|"
@@ -54,13 +55,13 @@ _ALL: Final = re.compile(
 )
 
 # A line that a program draws: "=== short test summary info ===".
-_HEADING: Final = re.compile(r"^[ \t]*(?:={3,}|-{3,})[^\n]*", re.MULTILINE)
+_HEADING: Final = lazy.pattern(r"^[ \t]*(?:={3,}|-{3,})[^\n]*", re.MULTILINE)
 
 _LONGEST_ASKED: Final = 300  # characters of a person's request for a summary
 _MOST_DENIED: Final = 60  # characters before a word within which it is denied
 
 # The same without a word for "summary", in the words of agents.
-_COMPACTION: Final = re.compile(
+_COMPACTION: Final = lazy.pattern(
     r"\bcontext (?:checkpoint )?compaction\b|"
     r"\b(?:prompt|brief(?:ing)?|notes?) for continuing (?:our|this|the) (?:conversation|session|work)\b|"
     r"\b(?:memento|message|notes?|summary|brief(?:ing)?|prompt)(?: message)? for the next "
@@ -79,7 +80,7 @@ _IN_COMPACTIONS: Final = (
 )
 
 # The whole conversation, requested in a separate question.
-_WHOLE: Final = re.compile(
+_WHOLE: Final = lazy.pattern(
     rf"{PHRASE_START}(?:"
     r"\bwhat (?:all )?(?:have|did) (?:we|i) (?:already |all )?(?:talk|discuss|cover|go over|gone over|speak|spoken|decide|agree|"
     r"tell you|told you)\w*(?: about| on| through| with you)?(?: so far| until now| up to now| today| yet| here| in this (?:chat|"
@@ -104,7 +105,7 @@ _WHOLE: Final = re.compile(
 
 # The beginning of the conversation, or what was asked there.
 _FIRST: Final = r"(?:first|1st|original|initial|opening|earliest|second|2nd|third|3rd|fourth|4th|fifth|5th)"
-_BEGINNING: Final = re.compile(
+_BEGINNING: Final = lazy.pattern(
     rf"{PHRASE_START}(?:"
     rf"\bmy (?:very )?({_FIRST}) (?:message|question|request|prompt|ask|instructions?|task|words)\b|"
     rf"\b({_FIRST}) (?:thing|message|question|request|prompt) (?:that |which )?(?:i|we) (?:had |have |ever )?"
@@ -132,7 +133,7 @@ _ORDINALS: Final = {
 }
 
 # Phrases that only say that something is asked, or that the other side said it: "show me", "you suggested", "do you remember".
-_ASKING: Final = re.compile(
+_ASKING: Final = lazy.pattern(
     rf"{PHRASE_START}(?:"
     r"\b(?:(?:show|give|tell|send|remind) (?:me|us)|you (?:just |had |have )?(?:showed|gave|told|suggested|recommended|mentioned|"
     r"proposed|said|wrote|came up with)|did you (?:show|give|tell|suggest|recommend|mention|propose|say|write|come up with)|"
@@ -175,7 +176,7 @@ REPORTING: Final = _TABLES["reporting"]
 ASKER: Final = _TABLES["asker"]
 ADDRESSED: Final = _TABLES["addressed"]
 # Phrases in scripts without spaces that are removed before anything else is read.
-_EMPTY_RUN_ON: Final = re.compile(
+_EMPTY_RUN_ON: Final = lazy.pattern(
     "继续|請繼續|繼續|接着|然后呢|為什麼|为什么|为何|第[一二三四五六两兩几0-9]+[个個项項种種点點条條]?|详细|說明|说明|解释|解釋|一下|更多|例子|举例|呢|吗|嗎|"
     "请|請|那个|这个|那個|這個|他们|她们|它们|上面|前面|刚才|是的|好的|"
     "続けて|続き|つづけて|ください|下さい|お願いします|もっと|詳しく|説明して|説明|なぜ|どうして|なんで|[一二三四五六1-6]つ目|[0-9一二三四五六]+番目?|"
@@ -239,13 +240,13 @@ def without_cover_words(folded: str) -> str:
     return re.sub(rf"(?:{_COVER.pattern})\w*", " ", folded)
 
 
-_OVER_TIME: Final = LazyPattern(rf"(?<!\w)(?:{one_of('requests', 'over time')})(?!\w)|{one_of('requests', 'over time run-on')}")
+_OVER_TIME: Final = lazy.pattern(rf"(?<!\w)(?:{one_of('requests', 'over time')})(?!\w)|{one_of('requests', 'over time run-on')}")
 
 
 @remembering
 def asks_over_time(folded: str) -> bool:
     """Whether a question is about more than the current state: earlier states, their order, frequency, or time in between."""
-    return _OVER_TIME().search(folded) is not None
+    return _OVER_TIME.search(folded) is not None
 
 
 def without_asking(folded: str) -> str:

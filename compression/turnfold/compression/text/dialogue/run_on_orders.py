@@ -12,6 +12,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from turnfold.compression import lazy
+
 
 def run_on_orders(table: Mapping[str, frozenset[str]]) -> re.Pattern[str]:
     """A pattern for all these languages, from the sections ``<language> <role>`` of the table."""
@@ -38,4 +40,4 @@ def run_on_orders(table: Mapping[str, frozenset[str]]) -> re.Pattern[str]:
         rf"{one_of('hi future')}.{{0,80}}{one_of('hi wish')}|{one_of('hi forbid')}"
         rf"|{one_of('hi rule')}.{{0,60}}(?:{one_of('hi wish')}|मत)"
     )
-    return re.compile("|".join((chinese, japanese, korean, arabic, hindi)))
+    return lazy.pattern("|".join((chinese, japanese, korean, arabic, hindi)))

@@ -15,6 +15,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from turnfold.compression import lazy
 from turnfold.compression.text.lexicon import lexicon
 from turnfold.compression.text.lower import lower_text, words
 from turnfold.compression.text.spans import ASKS
@@ -24,29 +25,29 @@ _CHANGED: Final = _TABLE["changed"]
 _KINDS: Final = {name: _TABLE[name] for name in ("own", "lasting", "limit", "task", "passing", "social")}
 _TELLING: Final = frozenset().union(*_KINDS.values())
 _RUN_ON: Final = {
-    name: re.compile("|".join(sorted(map(re.escape, _TABLE[f"run-on {name}"]), key=lambda phrase: (-len(phrase), phrase))))
+    name: lazy.pattern("|".join(sorted(map(re.escape, _TABLE[f"run-on {name}"]), key=lambda phrase: (-len(phrase), phrase))))
     for name in ("own", "lasting", "limit", "task", "passing")
 }
 # Each looks at most about a hundred characters ahead for its end; otherwise it would take quadratic time. A code mixes letters
 # and digits, or joins them with signs; an address contains "@". Neither can be guessed later.
-_CODE: Final = re.compile(
+_CODE: Final = lazy.pattern(
     r"(?<![\w@])(?=[\w./:@#-]{0,128}[^\W\d_])(?=[\w./:@#-]{0,128}\d)[\w#][\w./:@#-]*\w"
     r"|[\w.+-]{1,64}@[\w-]++\.\w+|https?://\S+|`[^`\n]+`"
 )
 #: Written in digits or, with what they count, in the numerals of a script: "三万元", "八岁", "삼백만 원".
-_FIGURE: Final = re.compile(
+_FIGURE: Final = lazy.pattern(
     r"[$€£¥₹]?\d[\d.,:]*"
     r"|(?!十分|万分|一起)(?:[二三四五六七八九十百千万萬两兩]|[一〇零](?=[一二三四五六七八九十百千万萬]))[一二三四五六七八九十百千万萬亿億〇零点]{0,12}"
     r"(?:元|块|塊|円|岁|歲|歳|月|日|号|號|点|時|时|年|周|週|天|小时|分钟|分|名|人|位|台|套|间|間|公里|公斤|斤|米|页|頁|匹|只|冊|本|個|个|％|%)"
     r"|[일이삼사오육칠팔구십백천만억]{2,12} ?(?:원|명|개|살|년|월|일|시|분|층|호|킬로|페이지)"
 )
-_NAME: Final = re.compile(
+_NAME: Final = lazy.pattern(
     r"(?<=[\w,;:)'’] )[A-ZÀ-ÖØ-ÞŁŚŻŹĆŠŽČĐİА-ЯЁ][^\W\d_]+|[\u30a1-\u30fa][\u30a1-\u30fc]{2,}"
     r"|「[^」]{1,600}」|“[^”]{1,600}”|\"[^\"]+\""
 )
 #: The same in ASCII without quotation marks, as most sentences are: what begins with one sign is found in less time.
-_PLAIN_NAME: Final = re.compile(r"[A-Z](?<=[\w,;:)'] [A-Z])[^\W\d_]+")
-_MAY_BE_CODED: Final = re.compile(r"[\d@`]|://")  # without one of these there is no code, and in ASCII no figure
+_PLAIN_NAME: Final = lazy.pattern(r"[A-Z](?<=[\w,;:)'] [A-Z])[^\W\d_]+")
+_MAY_BE_CODED: Final = lazy.pattern(r"[\d@`]|://")  # without one of these there is no code, and in ASCII no figure
 _DAYS: Final = frozenset({"i", "i'm", "i've", "i'll", "i'd"})
 
 

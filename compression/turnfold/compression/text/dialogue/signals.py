@@ -8,13 +8,13 @@ Word lists rather than patterns: this runs over every sentence of a long convers
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence, Set
 from itertools import pairwise
 from math import fsum
 from typing import Final
 
+from turnfold.compression import lazy
 from turnfold.compression.text.heard import HeardWords
 from turnfold.compression.text.lexicon import lexicon
 from turnfold.compression.text.lower import lower_text, words
@@ -90,7 +90,7 @@ _RULE: Final = 0.35
 _TIES: Final = lexicon("ties")
 #: Words that require, forbid, limit or deny.
 _BINDING: Final = frozenset().union(*(_TIES[name] for name in ("limiting", "requires", "excluding", "negative"))) - {"later"}
-_BINDING_DENSE: Final = re.compile("不|没有|未|除外|如果|必|须|なければ|ません|場合|ない|경우|않|해야|수 없|필요|동의")
+_BINDING_DENSE: Final = lazy.pattern("不|没有|未|除外|如果|必|须|なければ|ません|場合|ない|경우|않|해야|수 없|필요|동의")
 
 
 def _cue_bits() -> dict[str, tuple[int, int]]:

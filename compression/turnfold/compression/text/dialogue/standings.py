@@ -11,10 +11,10 @@ who seldom keep count.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
+from turnfold.compression import lazy
 from turnfold.compression.memo import Memo, of_each
 from turnfold.compression.text.dialogue.renewals import LONGEST, Renewal
 from turnfold.compression.text.dialogue.turns import Labels, is_labelled, labels_of
@@ -28,12 +28,12 @@ _MOST: Final = 200  # messages of the kind, counted from the newest
 _SHORT_UNIT: Final = 2  # letters of a unit that is ambiguous without the measured thing: "640 g spaghetti"
 _MEASURES: Final = lexicon("renewals")["measures"]
 _LETTERS: Final = rf"(?:[^\W\d_][{MARKS}]*)+"
-_COUNTED: Final = re.compile(
+_COUNTED: Final = lazy.pattern(
     rf"(?:(?P<label>{_LETTERS})(?P<sign>\s?[:=]\s?| ))?(?<![\w.,:/-])(?P<value>[$€£¥₹]?\d[\d.,]*)(?P<most>/\d+)?"
     rf"(?:[ \u00a0]?(?P<unit>{_LETTERS})(?: (?P<of>{_LETTERS}))?)?"
 )
-_RUN_ON: Final = re.compile(r"(?P<label>[\u3400-\u9fff]{2})(?P<value>\d[\d.,]*)(?P<unit>[\u3400-\u9fff])")
-_DIGIT: Final = re.compile(r"\d")
+_RUN_ON: Final = lazy.pattern(r"(?P<label>[\u3400-\u9fff]{2})(?P<value>\d[\d.,]*)(?P<unit>[\u3400-\u9fff])")
+_DIGIT: Final = lazy.pattern(r"\d")
 
 
 class _Standing(NamedTuple):

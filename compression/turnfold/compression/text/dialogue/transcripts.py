@@ -8,13 +8,14 @@ Formats: WhatsApp on iOS and Android, IRC (irssi, WeeChat), Zoom, Teams, WebVTT,
 
 from __future__ import annotations
 
-import re
 from typing import Final
+
+from turnfold.compression import lazy
 
 _TIME: Final = r"\d{1,2}[:.]\d\d(?:[:.]\d\d)?(?:[ \u202f]?[AaPp]\.?[Mm]\.?)?"
 _DATE: Final = r"\d{1,4}[/.-]\d{1,2}[/.-]\d{1,4}"
 #: "[12/03/2025, 14:02:11] Anna 🌻: ", "3/12/25, 8:15 PM - Rui: ", "14:02 <@ben> ", "[민수] [오전 9:12] ".
-STAMPED: Final = re.compile(
+STAMPED: Final = lazy.pattern(
     rf"[\u200e ]*(?:(?P<log>\[(?:{_DATE},? )?{_TIME}\]|{_DATE},? {_TIME} [-–])[ \t]|(?:\[?{_TIME}\]?[ \t]+)(?=<))"
     r"(?(log)(?!\[|(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL)\b)"
     r"[\u200e~+]?[^\n:：<>\[\]{}=]{1,40}[:：][ \t\u200e]"
@@ -22,8 +23,8 @@ STAMPED: Final = re.compile(
     rf"|\[[^\W\d][^\]\n]{{0,40}}\][ \t]\[[^\W\d]{{0,4}}[ \t]?{_TIME}\][ \t](?=\S)"
 )
 #: A time at the start of a line, with or without a speaker.
-TIMED: Final = re.compile(rf"[\u200e ]*\[?(?:{_DATE},? )?{_TIME}\b")
-_CUE: Final = re.compile(r"\n(?:\d{1,2}:)?\d\d:\d\d[.,]\d{3} --> (?:\d{1,2}:)?\d\d:\d\d[.,]\d{3}")
+TIMED: Final = lazy.pattern(rf"[\u200e ]*\[?(?:{_DATE},? )?{_TIME}\b")
+_CUE: Final = lazy.pattern(r"\n(?:\d{1,2}:)?\d\d:\d\d[.,]\d{3} --> (?:\d{1,2}:)?\d\d:\d\d[.,]\d{3}")
 _FEWEST: Final = 2
 _MOSTLY: Final = 0.5  # of the lines
 

@@ -13,16 +13,17 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Final, NamedTuple
 
+from turnfold.compression import lazy
 from turnfold.compression.memo import Memo, continued_by_key, of_each
 from turnfold.compression.text.dialogue.transcripts import STAMPED
 from turnfold.compression.text.quotes import Quotable
 
 #: What a message or a line begins with that says who speaks, "Anna: ", also behind a date in brackets.
-SPEAKER_LABEL: Final = re.compile(r"\s{0,4}(?:\[[^\]\n]{4,60}\]\s{1,4})?([^\W\d_][\w.'’ -]{0,40})[:：]\s")
+SPEAKER_LABEL: Final = lazy.pattern(r"\s{0,4}(?:\[[^\]\n]{4,60}\]\s{1,4})?([^\W\d_][\w.'’ -]{0,40})[:：]\s")
 # "Anna: ...", also below a line with a date, "[27 March 2023, 10:14]"; a name begins with a capital where its script has them.
-_NAMED: Final = re.compile(r"^(?:\[[^\]\n]{4,60}\]\s{1,4})?([^\W\d_a-z][\w.'’ -]{0,40})(?:：|:[ \t])", re.MULTILINE)
-_LINE: Final = re.compile(r"^.*\S", re.MULTILINE)
-_TIME: Final = re.compile(r"\d[:.]\d\d")
+_NAMED: Final = lazy.pattern(r"^(?:\[[^\]\n]{4,60}\]\s{1,4})?([^\W\d_a-z][\w.'’ -]{0,40})(?:：|:[ \t])", re.MULTILINE)
+_LINE: Final = lazy.pattern(r"^.*\S", re.MULTILINE)
+_TIME: Final = lazy.pattern(r"\d[:.]\d\d")
 _MOSTLY: Final = 0.5  # of the lines
 _FEWEST: Final = 3  # two turns in one message are its parts
 _OFTEN: Final = 2  # occurrences of a name on average: keys of settings occur once

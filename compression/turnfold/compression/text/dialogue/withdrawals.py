@@ -10,12 +10,12 @@ tells which of these it is about; a word that many have tells nothing.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import accumulate
 from typing import Final, NamedTuple
 
+from turnfold.compression import lazy
 from turnfold.compression.text.dialogue.self_statements import changes
 from turnfold.compression.text.lexicon import lexicon, one_of
 from turnfold.compression.text.lower import joined_words, lower_text
@@ -31,26 +31,26 @@ _ENDING: Final = 2  # additional letters of a form
 _TABLE: Final = lexicon("renewals")
 _CONTRAST: Final = _TABLE["contrast"]
 _SIGNS: Final = r".,;:!?\n…，。；：！？،؛।"
-_CLAUSE: Final = re.compile(rf"[^{_SIGNS}]+")
+_CLAUSE: Final = lazy.pattern(rf"[^{_SIGNS}]+")
 _one_of: Final = partial(one_of, "renewals")
-_WITHDRAWS: Final = re.compile(rf"(?<!\w)(?:{_one_of('withdrawn')})(?!\w)|{_one_of('run-on withdrawn')}")
-_RUN_ON: Final = re.compile(_one_of("run-on withdrawn"))
+_WITHDRAWS: Final = lazy.pattern(rf"(?<!\w)(?:{_one_of('withdrawn')})(?!\w)|{_one_of('run-on withdrawn')}")
+_RUN_ON: Final = lazy.pattern(_one_of("run-on withdrawn"))
 # "Don't forget the towels" retracts nothing.
-_KEEPS: Final = re.compile(rf"(?<!\w)(?:don't|do not|never|{_one_of('not')}) (?:{_one_of('withdrawn')})(?!\w)")
+_KEEPS: Final = lazy.pattern(rf"(?<!\w)(?:don't|do not|never|{_one_of('not')}) (?:{_one_of('withdrawn')})(?!\w)")
 # "Not the green one" where a clause begins, or "not the green one, but": "I'm not sure" and "no wonder" deny nothing.
 _BUT: Final = (
     r"(?!(?:just|only|much|many|yet|really|sure|too|bad"
     r"|nur|seulement|solo|sólo|só|apenas|soltanto|alleen|только|тільки|tylko|bara)\b)"
 )
-_DENIES: Final = re.compile(
+_DENIES: Final = lazy.pattern(
     rf"(?:^|[{_SIGNS}—]\s*)(?:(?:{_one_of('contrast')}) )?(?!no )(?:{_one_of('not')}) {_BUT}(?P<first>[^{_SIGNS}]+)"
     rf"|(?<!\w)(?:{_one_of('not')}) {_BUT}(?P<parted>[^{_SIGNS}]{{1,40}}), ?(?:{_one_of('contrast')})(?!\w)"
 )
 #: In scripts with spaces, every message that retracts something contains one of these: the longest word of each phrase.
 _CUES: Final = frozenset(max(phrase.split("_"), key=len).split("'")[0] for phrase in _TABLE["withdrawn"])
 _NOT: Final = frozenset(phrase.split("_")[0] for phrase in _TABLE["not"])
-_RUN: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]{2,}")
-_HANGUL: Final = re.compile(r"[\uac00-\ud7af]{2,}")
+_RUN: Final = lazy.pattern(r"[\u3040-\u30ff\u3400-\u9fff]{2,}")
+_HANGUL: Final = lazy.pattern(r"[\uac00-\ud7af]{2,}")
 
 
 class SaidTexts(NamedTuple):

@@ -14,16 +14,17 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from turnfold.compression import lazy
 from turnfold.compression.text.lexicon import lexicon
 
-_LABEL: Final = re.compile(r"\s*(?:<[A-Za-z][\w.-]*>|[^\n:：]{1,160}[:：]|[^\n]{1,200}\n)")
-_SPOKEN: Final = re.compile(r"\s*[^\W\d_][^\n:：.?!,;]{0,38}[:：](?=\s)")
-_PARAGRAPH: Final = re.compile(r"\n\s*\n")
-_FENCE: Final = re.compile(r"\s*(?:```|~~~)([\w+-]*)\n.*\n(?:```|~~~)\s*\Z", re.DOTALL)
-_ELEMENT: Final = re.compile(r"\s*<([A-Za-z][\w.-]*)>.*</\1>\s*\Z", re.DOTALL)
-_FIRST_KEY: Final = re.compile(r"\s{0,99}\[?\s{0,99}\{\s{0,99}\"([^\"\n]{1,60})\"\s{0,99}:")
-_KEY: Final = re.compile(r"\"(\w{1,40})\"\s*:")
-_LONG_VALUE: Final = re.compile(r":\s*\"(?:[^\"\\]|\\.){61}")
+_LABEL: Final = lazy.pattern(r"\s*(?:<[A-Za-z][\w.-]*>|[^\n:：]{1,160}[:：]|[^\n]{1,200}\n)")
+_SPOKEN: Final = lazy.pattern(r"\s*[^\W\d_][^\n:：.?!,;]{0,38}[:：](?=\s)")
+_PARAGRAPH: Final = lazy.pattern(r"\n\s*\n")
+_FENCE: Final = lazy.pattern(r"\s*(?:```|~~~)([\w+-]*)\n.*\n(?:```|~~~)\s*\Z", re.DOTALL)
+_ELEMENT: Final = lazy.pattern(r"\s*<([A-Za-z][\w.-]*)>.*</\1>\s*\Z", re.DOTALL)
+_FIRST_KEY: Final = lazy.pattern(r"\s{0,99}\[?\s{0,99}\{\s{0,99}\"([^\"\n]{1,60})\"\s{0,99}:")
+_KEY: Final = lazy.pattern(r"\"(\w{1,40})\"\s*:")
+_LONG_VALUE: Final = lazy.pattern(r":\s*\"(?:[^\"\\]|\\.){61}")
 BRIEF: Final = "brief"
 SHORT: Final = "short"
 #: The form of an answer of a sentence or a paragraph, which conversations have too.
@@ -33,7 +34,7 @@ _TASKS: Final = frozenset(label.replace("_", " ") for label in lexicon("examples
 _ANSWERS: Final = _TASKS | lexicon("examples")["answers"]
 _LOOKED_AT: Final = 4  # paragraphs
 _MOST_SHORT: Final = 60  # characters of a class, a name or a figure
-_WORD: Final = re.compile(r"[^\W_]+")
+_WORD: Final = lazy.pattern(r"[^\W_]+")
 #: By their first word, what those write who act step by step or who talk: their messages rest on those before.
 _ROLES: Final = lexicon("speech")["protocol"]
 

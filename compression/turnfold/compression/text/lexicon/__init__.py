@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.resources import files
 from types import MappingProxyType
-from typing import Final, NamedTuple
+from typing import Final
 
 _ALIKE: Final = 2  # more would take longer to compile than it saves
 _FEW: Final = 16  # phrases, which take no longer one by one
@@ -53,17 +53,3 @@ def any_of(phrases: Iterable[str], alike: int = _ALIKE) -> str:
     for phrase in ordered:  # an empty one, which matches anywhere, is the last
         begun.setdefault(phrase[:1], []).append(phrase[1:])
     return "|".join(f"{re.escape(sign)}(?:{any_of(rest, alike - 1)})" for sign, rest in begun.items())
-
-
-class LazyPattern(NamedTuple):
-    """A pattern that few texts need, compiled when the first of them does: no start waits for it."""
-
-    pattern: str
-
-    def __call__(self) -> re.Pattern[str]:
-        return _compiled(self.pattern)
-
-
-@cache
-def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern)

@@ -7,10 +7,10 @@ An amount ends with what it counts; a word of grammar behind a figure is not cou
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from turnfold.compression import lazy
 from turnfold.compression.text.lexicon import lexicon
 
 Mention = tuple[int, int, str]
@@ -41,43 +41,43 @@ _COINS: Final = (
 )
 #: "4 millones de pesos", "2 millions d'euros".
 _OF: Final = rf"(?:{_BLANK}(?:(?:de|di|of){_BLANK}|d['’]))"
-_MONEY: Final = re.compile(
+_MONEY: Final = lazy.pattern(
     rf"(?:{_SYMBOL}|(?<!\w){_CODE}){_BLANK}?(?:{_SPACED}|{_NUMBER}){_MAGNITUDE}(?:{_BLANK}?{_COINS})?+"
     rf"|(?:{_SPACED}|{_NUMBER}){_MAGNITUDE}(?:{_OF}|{_BLANK}?){_COINS}"
     r"|[一二三四五六七八九十百千万萬亿億两兩零〇]{1,12}+(?:人民币|人民幣|美元|美金|欧元|歐元|日元|英镑|港元|元|円)"
     r"|(?<![가-힣])[일이삼사오육칠팔구십백천만억]{2,12}+ ?(?:원|달러|유로)"
 )
-_PERCENT: Final = re.compile(
+_PERCENT: Final = lazy.pattern(
     rf"{_NUMBER}{_BLANK}?(?:%|‰|(?:per ?cent|percentage points|Prozent(?:punkte)?|pour cent|por ciento|por cento|per cento"
     r"|procent\w?|процент\w{0,3}|bps|basis points)(?!\w)|퍼센트|パーセント)"
 )
 #: Money and shares contain at least one of these.
-_NUMERAL: Final = re.compile(r"[\d一二三四五六七八九十百千万萬亿億两兩零〇십백천만억]")
+_NUMERAL: Final = lazy.pattern(r"[\d一二三四五六七八九十百千万萬亿億两兩零〇십백천만억]")
 #: "8 to " before "12 percent".
-_FROM: Final = re.compile(rf"{_NUMBER}{_BLANK}?(?:to|bis|à|–|-){_BLANK}?\Z")
+_FROM: Final = lazy.pattern(rf"{_NUMBER}{_BLANK}?(?:to|bis|à|–|-){_BLANK}?\Z")
 _LONGEST_FROM: Final = 12
 #: A letter, or a mark that belongs to the letter before: without these, words of many scripts would be cut.
 _LETTER: Final = (
     r"(?:[^\W\d_]|[\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0900-\u0963\u0981-\u0dff\u0e31-\u0e4e"
     r"\u0eb1-\u0ecd\u1000-\u109f\u1780-\u17d3])"
 )
-_COUNTED: Final = re.compile(
+_COUNTED: Final = lazy.pattern(
     rf"(?:{_SPACED}|{_NUMBER}(?!\.\d)){_MAGNITUDE}(?:-(?:to-)?\d[\d,.]*+)?+"
     rf"(?P<unit>(?:[- ](?:(?:cubic|square|nautical|metric) )?{_LETTER}++(?:[-/]{_LETTER}++)*+"
     r"| ?[°µ][A-Za-z]?|[人個名件年月日回本枚台歳个张张本辆]|[A-Za-zµ]++|/[a-z]++)?)"
 )
 #: "四十二巴": the first numeral and the following ones must not form another word ("万一", "千万不要", "一一").
-_HAN: Final = re.compile(
+_HAN: Final = lazy.pattern(
     r"(?<![一二三四五六七八九十百千万亿零〇两第])(?!一一)[一二三四五六七八九两十]"
     r"[一二三四五六七八九十百千万亿零〇点]+"
     r"(?:毫秒|毫米|厘米|公里|公斤|公顷|千米|千克|平方米|立方米|小时|小時|分钟|分鐘|个月|個月|位|[人名个個件年月日号號时時秒分天周週回次倍台辆輛架本页頁枚张張条條只隻头頭匹"
     r"家所座层層楼樓岁歲歳户戶米克吨噸升斤两里亩畝度巴伏瓦株棵箱包袋瓶杯套项項种種期届屆批组組票席步])?"
 )
 # "In 1987 Rosalind": the name after a year is not what the year counts.
-_DATED: Final = re.compile(r"(?i:\b(?:in|since|until|from|after|before|between|during|im jahr|seit|en|desde|depuis|nel)) \Z")
-_HAPPENED: Final = re.compile(r" (?:\w+ed|sold|won|lost|fell|rose|led|ran|grew|began|saw|became)\Z")
+_DATED: Final = lazy.pattern(r"(?i:\b(?:in|since|until|from|after|before|between|during|im jahr|seit|en|desde|depuis|nel)) \Z")
+_HAPPENED: Final = lazy.pattern(r" (?:\w+ed|sold|won|lost|fell|rose|led|ran|grew|began|saw|became)\Z")
 #: "ninety days", "two hundred people", "sechs Wochen": in words, for the things counted most often.
-_SPELLED: Final = re.compile(
+_SPELLED: Final = lazy.pattern(
     r"\b(?:(?i:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|twenty|thirty|forty|fifty|sixty|seventy"
     r"|eighty|ninety)(?:[- ](?:one|two|three|four|five|six|seven|eight|nine|hundred|thousand|million|dozen)){0,2}+"
     r" (?:seconds|minutes|hours|days|nights|weeks|months|years|decades|centuries|miles|kilomet(?:er|re)s|met(?:er|re)s"
@@ -91,7 +91,7 @@ _SPELLED: Final = re.compile(
 )
 #: After a figure that may be a year, these confirm that it is one.
 _YEAR_WORDS: Final = frozenset(["год", "года", "году", "рік", "року", "році", "roku", "yılında", "yılı", "έτος"])
-_YEAR: Final = re.compile(r"1[0-9]\d\d|20\d\d")
+_YEAR: Final = lazy.pattern(r"1[0-9]\d\d|20\d\d")
 # Function words; any other word after a figure is what the figure counts.
 _SMALL: Final = lexicon("amounts")["small"]
 

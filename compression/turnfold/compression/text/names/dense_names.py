@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from turnfold.compression import lazy
 from turnfold.compression.text.lexicon import any_of, lexicon
 
 Mention = tuple[int, int, str]
@@ -29,43 +30,43 @@ def _endings(sections: Iterable[str]) -> tuple[str, ...]:
 
 
 _HAN: Final = r"\u4e00-\u9fff々"
-_ZH_PERSON: Final = re.compile(
+_ZH_PERSON: Final = lazy.pattern(
     rf"(?:{_any('zh surnames')})[{_HAN}]{{1,2}}?(?=(?:{_any('zh behind')}|{_any('zh says')}|[，。、：；！？,.:;!?\s]|\Z))"
 )
 _ZH_BEFORE: Final = _endings(["zh before", "zh behind"])
-_ZH_CUT: Final = re.compile(rf"{_any('zh cut')}")
-_HAN_RUN: Final = re.compile(rf"[{_HAN}]{{3,}}")
-_ZH_ORGANISATION: Final = re.compile(rf"{_any('zh organisations')}")
-_JA_PERSON: Final = re.compile(
+_ZH_CUT: Final = lazy.pattern(rf"{_any('zh cut')}")
+_HAN_RUN: Final = lazy.pattern(rf"[{_HAN}]{{3,}}")
+_ZH_ORGANISATION: Final = lazy.pattern(rf"{_any('zh organisations')}")
+_JA_PERSON: Final = lazy.pattern(
     rf"(?<![{_HAN}])(?:{_any('ja surnames')})"
     rf"(?:[{_HAN}]{{0,3}}?(?=(?:{_any('ja behind')}))|[{_HAN}]{{1,3}}(?=(?:{_any('ja particles')})))"
 )
-_JA_RUN: Final = re.compile(rf"[{_HAN}ァ-ヶー]{{3,}}+")
-_JA_ORGANISATION: Final = re.compile(
+_JA_RUN: Final = lazy.pattern(rf"[{_HAN}ァ-ヶー]{{3,}}+")
+_JA_ORGANISATION: Final = lazy.pattern(
     rf"\A(?:株式会社[{_HAN}ァ-ヶー]{{2,12}}|[{_HAN}ァ-ヶー]{{2,16}}(?:{_any('ja organisations')}))\Z"
 )
 #: The legal form comes first; the text after it, in any script, is the name up to a particle.
-_JA_COMPANY: Final = re.compile(
+_JA_COMPANY: Final = lazy.pattern(
     rf"(?:株式会社|有限会社|合同会社)[{_HAN}ァ-ヶーぁ-ん]{{2,12}}?(?=[はがをにのとへや、。（(]|から|\Z)"
 )
-_KO_PERSON: Final = re.compile(
+_KO_PERSON: Final = lazy.pattern(
     rf"(?<![가-힣])(?:{_any('ko surnames')})[가-힣]{{2}}"
     rf"(?= ?(?:{_any('ko behind')})(?:[은는이가을를의도와과에께]|에게|께서)?(?![가-힣]))"
 )
-_KO_ORGANISATION: Final = re.compile(
+_KO_ORGANISATION: Final = lazy.pattern(
     rf"(?<![가-힣])[가-힣]{{1,8}}?(?:{_any('ko organisations')})(?=(?:에서|으로|로|은|는|이|가|을|를|의|에|과|와|도)?(?![가-힣]))"
 )
 # A place of two characters may be part of a longer word, so it must not be followed by an ending that makes it one.
-_ZH_PLACE: Final = re.compile(rf"(?:{_any('zh places')})(?:[省市县縣区區])?(?![{_HAN}]?(?:路|街|人|语|語|菜|风|風))")
-_JA_PLACE: Final = re.compile(rf"(?:{_any('ja places')})(?:[都道府県市区町村])?(?![{_HAN}]|[ァ-ヶー])")
-_KO_PLACE: Final = re.compile(
+_ZH_PLACE: Final = lazy.pattern(rf"(?:{_any('zh places')})(?:[省市县縣区區])?(?![{_HAN}]?(?:路|街|人|语|語|菜|风|風))")
+_JA_PLACE: Final = lazy.pattern(rf"(?:{_any('ja places')})(?:[都道府県市区町村])?(?![{_HAN}]|[ァ-ヶー])")
+_KO_PLACE: Final = lazy.pattern(
     rf"(?<![가-힣])(?:{_any('ko places')})(?:시|도|광역시|특별시)?"
     r"(?=(?:에서|으로|로|은|는|이|가|을|를|의|에|과|와|도)?(?![가-힣]))"
 )
-_AR_WORD: Final = re.compile(r"[\u0621-\u065f\u066e-\u06d3]+")
-_HE_WORD: Final = re.compile(r"[\u05d0-\u05ea](?:[\u05d0-\u05ea\"׳״']*[\u05d0-\u05ea'׳])?")
-_KANA: Final = re.compile(r"[\u3041-\u3096\u30a1-\u30fa]")
-_DENSE: Final = re.compile(r"[\u05d0-\u05ea\u0621-\u06d3\u3041-\u30ff\u4e00-\u9fff가-힣]")
+_AR_WORD: Final = lazy.pattern(r"[\u0621-\u065f\u066e-\u06d3]+")
+_HE_WORD: Final = lazy.pattern(r"[\u05d0-\u05ea](?:[\u05d0-\u05ea\"׳״']*[\u05d0-\u05ea'׳])?")
+_KANA: Final = lazy.pattern(r"[\u3041-\u3096\u30a1-\u30fa]")
+_DENSE: Final = lazy.pattern(r"[\u05d0-\u05ea\u0621-\u06d3\u3041-\u30ff\u4e00-\u9fff가-힣]")
 _MOST_NAMES: Final = 2  # words of a name after a title, not counting joints
 
 

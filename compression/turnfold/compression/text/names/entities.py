@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
+from turnfold.compression import lazy
 from turnfold.compression.text.inline import DATE_WORDS, PULL_WORDS, tokens
 from turnfold.compression.text.lexicon import lexicon
 from turnfold.compression.text.names.amounts import amounts, sure_amounts
@@ -49,19 +50,19 @@ _LINK: Final = (
 )
 #: The suffix of a version: "3.0.13-r2", "2.1.0-rc.1".
 _RELEASE: Final = r"-(?:r|rc|beta|alpha|p|b|ga|lts|pre|dev|post)\.?\d*+(?![\w-])"
-_NAME: Final = re.compile(
+_NAME: Final = lazy.pattern(
     rf"[{_UPPER}](?<![\w.°][{_UPPER}]){_NAME_REST}"
     rf"(?: (?:{_LINK}|[dl]['’])?(?:Sp\. z o\. ?o\.?+|plc\b|[{_UPPER}]{_NAME_REST}"
     rf"|[vV]?\d\w*+(?:\.\w++)*+(?:{_RELEASE})?+(?![-–:]\d)))*+"
 )
-_KATAKANA: Final = re.compile(r"[ァ-ヶー・]{3,}+")
+_KATAKANA: Final = lazy.pattern(r"[ァ-ヶー・]{3,}+")
 _MONTH: Final = (
     r"(?:January|February|March|April|May|June|July|August|September|October|November|December"
     r"|(?:Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)\b)"
 )
 # Dates that ``inline`` does not protect: these are found, but never kept byte for byte. All begin with a figure or a weekday, and
 # only such places are tried.
-_DATES: Final = re.compile(
+_DATES: Final = lazy.pattern(
     r"(?=[\d一二三四五六七八九十〇零MTWFS])(?:"
     r"\d{1,2} (?:января|февраля|марта|апреля|мая|июня|июля|августа|сентября|октября|ноября|декабря|stycznia|lutego|marca|kwietnia"
     r"|maja|czerwca|lipca|sierpnia|września|października|listopada|grudnia|januari|februari|maart|april|mei|juni|juli|augustus"
@@ -83,10 +84,10 @@ _DATES: Final = re.compile(
     r"|\d{1,2} tháng \d{1,2}\b(?: năm \d{4}\b)?|\b\d{1,2} h [0-5]\d\b)"
 )
 #: "+353 1 555 0142", "+49 (0)421 220-15".
-_PHONES: Final = re.compile(r"(?<![\w+])\+\d{1,3}(?:[ \u00a0./-]?\(\d{1,4}\))?(?:[ \u00a0./-]\d{1,8}){1,6}(?![\w.]\d)\b")
+_PHONES: Final = lazy.pattern(r"(?<![\w+])\+\d{1,3}(?:[ \u00a0./-]?\(\d{1,4}\))?(?:[ \u00a0./-]\d{1,8}){1,6}(?![\w.]\d)\b")
 #: "Q3 2026", "FY24".
-_QUARTERS: Final = re.compile(r"[QHF](?<!\w[QHF])(?:(?<!F)[1-4]|(?<=F)Y) ?(?:20)?\d\d\b")
-_YEARS: Final = re.compile(r" (?:19|20)\d\d\b")
+_QUARTERS: Final = lazy.pattern(r"[QHF](?<!\w[QHF])(?:(?<!F)[1-4]|(?<=F)Y) ?(?:20)?\d\d\b")
+_YEARS: Final = lazy.pattern(r" (?:19|20)\d\d\b")
 _MONTHS: Final = _TABLE["months"]
 _LONGEST_MONTH: Final = 16  # characters, with the text before it
 
@@ -124,26 +125,26 @@ _LEGAL: Final = (
     r"GmbH|AG|AS|KGaA|SE|KG|SA|S\.A|S\.p\.A|S\.r\.l|S\.L|S\.A\.U|z o\. ?o|plc|SARL|SAS|SpA|DAC|Ltda|BV|NV|AB"
     r"|ASA|Oy|Oyj|A/S|ApS|Kft|Zrt|LLP|LP|Pty|Pte|Sdn|Bhd"
 )
-_LEGAL_BEFORE: Final = re.compile(r"\b(?:ООО|ОАО|ЗАО|ПАО|АО)\b")
+_LEGAL_BEFORE: Final = lazy.pattern(r"\b(?:ООО|ОАО|ЗАО|ПАО|АО)\b")
 _GERMAN_ORGANISATIONS: Final = (
     r"\w+(?:werke|gesellschaft|gemeinschaft|genossenschaft|verband|universität|ministerium|versicherung|[ks]kasse|kammer|anstalt"
     r"|behörde)|Sparkasse|Stadtwerke|Bundesbank|Hochschule|Universität|Stiftung"
 )
-_CUT_BEFORE: Final = re.compile(
+_CUT_BEFORE: Final = lazy.pattern(
     rf"(?:.* )?(?:der|die|des|dem|den|de la|du) (?=(?:{_GERMAN_ORGANISATIONS})\b|[^ ]+(?: [^ ]+)* (?:{_LEGAL})\Z)"
 )
-_LINKS_BEHIND: Final = re.compile(rf"(?: [^{_UPPER} ]+)* \Z")
+_LINKS_BEHIND: Final = lazy.pattern(rf"(?: [^{_UPPER} ]+)* \Z")
 #: Turkish case endings after a name and an apostrophe: "İstanbul'da".
-_INFLECTED: Final = re.compile(r"(?<=[^\W\d_])['’](?:[dt][ae]n?|[nyş]?[ıiuü]n|y[aeıiuü]|y?l[ae])(?= |\Z)")
-_IN_QUOTES: Final = re.compile(r"\b(?:ООО|ОАО|ЗАО|ПАО|АО|НПО|ФГУП|ТОО|ИП|ТОВ|Банк|Завод|Фонд|Компания) «[^»\n]{1,60}»")
+_INFLECTED: Final = lazy.pattern(r"(?<=[^\W\d_])['’](?:[dt][ae]n?|[nyş]?[ıiuü]n|y[aeıiuü]|y?l[ae])(?= |\Z)")
+_IN_QUOTES: Final = lazy.pattern(r"\b(?:ООО|ОАО|ЗАО|ПАО|АО|НПО|ФГУП|ТОО|ИП|ТОВ|Банк|Завод|Фонд|Компания) «[^»\n]{1,60}»")
 #: Names that Russian and Ukrainian write with one capital: "Министерство финансов", "Національний банк України".
-_CYRILLIC: Final = re.compile(
+_CYRILLIC: Final = lazy.pattern(
     r"(?<!\w)(?:(?:Министерств|Міністерств|Департамент|Комитет|Комітет|Управлени|Управлінн)\w{0,3}(?: [а-яіїєґ]{4,})?"
     r"|[А-ЯІЇЄҐ][а-яіїєґ]+(?:ый|ий|ой|ая|ое|а|е|ого|ому|ой|ої|ій) "
     r"(?:банк|университет|університет|институт|інститут|театр|музей|суд|комитет|комітет|фонд|центр|академи|академі|совет|служб)[а-яіїєґ]{0,2})"
     r"(?: [А-ЯІЇЄҐ][а-яіїєґ]+)?(?!\w)"
 )
-_ORGANISATION: Final = re.compile(
+_ORGANISATION: Final = lazy.pattern(
     rf"\b(?:{_LEGAL}|ООО|ОАО|ЗАО|ПАО|АО|Банк|Университет\w?|Министерств\w|Академи\w)\b|\b(?:{_GERMAN_ORGANISATIONS})\b"
     r"|\b(?:Universi(?:dad|dade|té|tät|teit|tà|tet)|Uniwersytet|Banco|Banque|Banca|Compañía|Companhia"
     r"|Compagnie|Société|Coopérative|Cooperativa|Tribunale?"
@@ -162,7 +163,7 @@ _ORGANISATION: Final = re.compile(
     r"|(?<= )(?:Records|Networks|Software|Entertainment|Pictures|Media|Energy|Aviation|Mining|Solutions|Architects"
     r"|Associates|Sons|Biosciences|Institutet)\b(?! )"
 )
-_TITLE: Final = re.compile(
+_TITLE: Final = lazy.pattern(
     r"(?:Mr|Mrs|Ms|Miss|Dr|Prof|Sir|Herrn?|Frau|Sr|Sra|Dra|Don|Doña|M|Mme|Mlle|Dott|Pan|Pani|Lord|Lady|Maître|Rev)\b"
 )
 # A role before a name is not part of it, unless a single word follows: "President Biden".
@@ -190,9 +191,9 @@ _LONGEST_NAME: Final = 12  # longest name, in words, that is split into parts
 _PLACES: Final = _TABLE["places"]
 #: A name with such an ending is a thing.
 _THINGS: Final = _TABLE["things"]
-_INNER_CAPITAL: Final = re.compile(rf"(?:[dl]['’]|Mc|Mac|O['’]|D['’]|De|La|Van)[{_UPPER}]\w")
+_INNER_CAPITAL: Final = lazy.pattern(rf"(?:[dl]['’]|Mc|Mac|O['’]|D['’]|De|La|Van)[{_UPPER}]\w")
 #: A line of capitals is a heading, whatever its subject.
-_HEADING: Final = re.compile(rf"^(?=.{{8,80}}$)[{_UPPER}]{{2,}}(?:[,:&' -]+[{_UPPER}]+){{2,}}[:!?.]?$", re.MULTILINE)
+_HEADING: Final = lazy.pattern(rf"^(?=.{{8,80}}$)[{_UPPER}]{{2,}}(?:[,:&' -]+[{_UPPER}]+){{2,}}[:!?.]?$", re.MULTILINE)
 #: Words before an identifier that are not part of it.
 _LABELS: Final = frozenset(
     [
@@ -212,8 +213,8 @@ _LABELS: Final = frozenset(
         "Version",
     ]
 )
-_SEVERAL: Final = re.compile(rf"[{_UPPER}][a-z]+[a-hj-rtv-z]s")
-_BORDER: Final = re.compile(r"(?:[.!?:;…。！？\n][\"'”’)\]]*|\A|[-*•>|#\"“(]|\d[.)])[ \t]*\Z")
+_SEVERAL: Final = lazy.pattern(rf"[{_UPPER}][a-z]+[a-hj-rtv-z]s")
+_BORDER: Final = lazy.pattern(r"(?:[.!?:;…。！？\n][\"'”’)\]]*|\A|[-*•>|#\"“(]|\d[.)])[ \t]*\Z")
 _TECHNICAL: Final = {
     "version": "version",
     "date": "date",
@@ -226,13 +227,13 @@ _TECHNICAL: Final = {
     "row": "identifier",
     "token": "identifier",
 }
-_CODED: Final = re.compile(r"[\d_.:(\[]|[a-z][A-Z]")
+_CODED: Final = lazy.pattern(r"[\d_.:(\[]|[a-z][A-Z]")
 #: The rest of a product name whose first word has a small first letter: "iPhone 15 Pro", "macOS Sonoma".
-_SMALL_FIRST: Final = re.compile(r"[a-z]{1,3}[A-Z][A-Za-z]*\Z")
-_MODEL: Final = re.compile(
+_SMALL_FIRST: Final = lazy.pattern(r"[a-z]{1,3}[A-Z][A-Za-z]*\Z")
+_MODEL: Final = lazy.pattern(
     rf"(?: (?:\d+(?:\.\d+)*+(?![\w-])|(?:Pro|Max|Plus|Mini|Ultra|Air)\b|[{_UPPER}][a-z]+(?=[ .,;:!?)]|\Z)))+"
 )
-_WORDY_SLASH: Final = re.compile(r"[^\W\d_A-Z]++(?:/[^\W\d_A-Z]++)++")
+_WORDY_SLASH: Final = lazy.pattern(r"[^\W\d_A-Z]++(?:/[^\W\d_A-Z]++)++")
 
 
 def entities(text: str) -> list[Entity]:

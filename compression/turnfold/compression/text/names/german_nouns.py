@@ -9,14 +9,14 @@ derived noun; a name of one word has neither ("in Berlin", "von Siemens"), but f
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
+from turnfold.compression import lazy
 from turnfold.compression.text.lexicon import lexicon
 
 _GERMAN: Final = lexicon("function_words")["german"] - lexicon("function_words")["english"]
 _COMMONEST: Final = (" der ", " die ", " das ", " und ", " ist ", " ein ", " nicht ", " wir ", " ich ", " mit ", " zu ", " im ")
-_WORD: Final = re.compile(r"[^\W\d_]+")
+_WORD: Final = lazy.pattern(r"[^\W\d_]+")
 _READ: Final = 4000  # characters from which the language is determined
 _LEAST: Final = 3  # different function words at least
 _SHARE: Final = 0.12  # share of a text's words
@@ -26,9 +26,9 @@ _ARTICLE: Final = (
     r"|all(?:e[rnms]?)|viel(?:e[rn]?)?|wenig(?:e[rn]?)?|mehr(?:ere[rn]?)?|beid(?:e[rn]?)|(?:m|d|s)ein(?:e[rnms]?)?|ihr(?:e[rnms]?)?"
     r"|uns(?:e?re?[rnms]?)|euer|eure[rnms]?|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|zwölf|\d+|i[mn]s?|am|ans?|zu[mr]?|vom|beim|aufs|fürs|durchs|pro|ohne|per|als|gegen|bis)"
 )
-_BEFORE: Final = re.compile(rf"(?i:\b{_ARTICLE}) (?:[a-zäöüß]+(?:e|en|er|es|em|te|ten) ){{0,2}}\Z")
+_BEFORE: Final = lazy.pattern(rf"(?i:\b{_ARTICLE}) (?:[a-zäöüß]+(?:e|en|er|es|em|te|ten) ){{0,2}}\Z")
 _BARE_PREPOSITIONS: Final = frozenset(("in", "an", "zu", "bis", "gegen", "ohne", "als", "per", "pro"))
-_DERIVED: Final = re.compile(
+_DERIVED: Final = lazy.pattern(
     r"\w{2,}(?:ung|heit|keit|schaft|tion|tät|nis|tum|ment|ismus|ling|chen|erei|enz|anz|ur|eur|ion)(?:e?[ns]|se[ns]?)?\Z"
 )
 _LOOKED_BACK: Final = 60  # characters

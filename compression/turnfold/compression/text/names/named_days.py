@@ -6,26 +6,28 @@ Lives here: reading both, and whether they are one day. Does not belong here: ti
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from itertools import permutations
 from typing import Final
 
+from turnfold.compression import lazy
 from turnfold.compression.text.lexicon import lexicon
 
 #: A month (0 if none is given) and a day.
 Day = tuple[int, int]
 
 _MONTHS: Final = {word: int(number) for number, listed in lexicon("months").items() if number.isdigit() for word in listed}
-_ISO: Final = re.compile(r"(?<!\d)\d{4}[-/.](\d{1,2})[-/.](\d{1,2})(?!\d)")
-_FIGURES: Final = re.compile(r"(?<![\d:./-])(\d{1,2})(?:(/)(\d{1,2})(?:/(?:\d{4}|\d\d))?|\.(\d{1,2})\.(?:\d{4}|\d\d)?)(?![\d:/])")
-_WITH_MONTH: Final = re.compile(
+_ISO: Final = lazy.pattern(r"(?<!\d)\d{4}[-/.](\d{1,2})[-/.](\d{1,2})(?!\d)")
+_FIGURES: Final = lazy.pattern(
+    r"(?<![\d:./-])(\d{1,2})(?:(/)(\d{1,2})(?:/(?:\d{4}|\d\d))?|\.(\d{1,2})\.(?:\d{4}|\d\d)?)(?![\d:/])"
+)
+_WITH_MONTH: Final = lazy.pattern(
     r"(?<![\w.:])(\d{1,2})(?:st|nd|rd|th|\.|º)?[^\S\n](?:of[^\S\n]|de[^\S\n])?([^\W\d_]{3,})"
     r"|(?<![^\W\d_])([^\W\d_]{3,})\.?[^\S\n](\d{1,2})(?:st|nd|rd|th)?(?![\w:])"
 )
-_CJK: Final = re.compile(r"(?:(\d{1,2})[月월]\s?)?(\d{1,2})[日号號일]")
-_ALONE: Final = re.compile(r"(?<![\w.:/-])(?:am |den |le |el |il |dia )?(\d{1,2})(?:st|nd|rd|th|\.(?=\s|$)|º)(?!\d)")
-_IN_LOG: Final = re.compile(r"[-/.\s]+")
+_CJK: Final = lazy.pattern(r"(?:(\d{1,2})[月월]\s?)?(\d{1,2})[日号號일]")
+_ALONE: Final = lazy.pattern(r"(?<![\w.:/-])(?:am |den |le |el |il |dia )?(\d{1,2})(?:st|nd|rd|th|\.(?=\s|$)|º)(?!\d)")
+_IN_LOG: Final = lazy.pattern(r"[-/.\s]+")
 _MOST_MONTHS: Final = 12
 _MOST_DAYS: Final = 31
 

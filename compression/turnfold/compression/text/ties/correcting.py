@@ -8,10 +8,10 @@ which words begin a correction (``pieces``), corrections of the sentence next to
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from turnfold.compression import lazy
 from turnfold.compression.text.lexicon import all_words, lexicon
 from turnfold.compression.text.ties.pieces import StatementPiece, before_in_line
 
@@ -22,24 +22,24 @@ _LAST_SAID: Final = 12  # sentences back in which a speaker's last words are loo
 _ITEMS: Final = 24  # items of a list that one note speaks of at most
 _NOTE_WORDS: Final = 8  # of a note that is a paragraph of its own
 _DENSE_NOTE: Final = 24  # characters, in scripts without blanks
-_BLANK_LINE: Final = re.compile(r"\n[ \t]*\n\s*\Z")
-_DIGIT: Final = re.compile(r"\d")
-_ENDED: Final = re.compile(r"[.。।]\s*\Z")
+_BLANK_LINE: Final = lazy.pattern(r"\n[ \t]*\n\s*\Z")
+_DIGIT: Final = lazy.pattern(r"\d")
+_ENDED: Final = lazy.pattern(r"[.。।]\s*\Z")
 _HEAD: Final = 120  # characters in which a head inside a line ends
 _LABEL_WORDS: Final = 2  # of a label inside a line: "Note:", "Known issue:"
 _TITLE_WORDS: Final = 8
 _LONGER: Final = 5  # letters of a word that two sentences share
-_COLON: Final = re.compile(r"[^\n:：]*[:：](?=\s*\S)")
-_LABEL: Final = re.compile(r"[^\n:：.,!?]{1,40}[:：]")
+_COLON: Final = lazy.pattern(r"[^\n:：]*[:：](?=\s*\S)")
+_LABEL: Final = lazy.pattern(r"[^\n:：.,!?]{1,40}[:：]")
 _WEAK: Final = frozenset(("well",))  # begins what limits a little, or nothing
 _HEAD_ENDS: Final = (")\n", "）\n")
-_IN_BRACKETS: Final = re.compile(r"[^\n=]*[(（][^\n()（）\d=]*[^\W\d_][^\n()（）\d=]*[)）]\n\s*\Z")
+_IN_BRACKETS: Final = lazy.pattern(r"[^\n=]*[(（][^\n()（）\d=]*[^\W\d_][^\n()（）\d=]*[)）]\n\s*\Z")
 _DEMONSTRATIVES: Final = lexicon("ties")["demonstratives"]
 _CLOSING_LABELS: Final = lexicon("ties")["outcome-labels"]
 _EDITING: Final = lexicon("ties")["editing-labels"]
 _EDITOR_WORDS: Final = 3  # of the label of a note in brackets
 _FUNCTION_WORDS: Final = all_words("function_words")
-_NO_LETTERS: Final = re.compile(r"[\W\d_]+")
+_NO_LETTERS: Final = lazy.pattern(r"[\W\d_]+")
 _CORRECTING: Final = frozenset(("verdicts", "retracts"))
 
 

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from turnfold.compression import lazy
 from turnfold.compression.text.heads import REMARK, SECTION, SETTING
 from turnfold.compression.text.lexicon import lexicon
 from turnfold.compression.text.ties.cues import CUES
@@ -24,7 +25,7 @@ Pair = tuple[int, int]
 _TIES: Final = lexicon("ties")
 _TITLE_WORDS: Final = 8
 _FEW_WORDS: Final = 2  # of a line above two more that is their title whatever they are
-_NUMBER: Final = re.compile(r"[ \t(]*\d[\d.]*[.)]? (?=[^\W\d_])")
+_NUMBER: Final = lazy.pattern(r"[ \t(]*\d[\d.]*[.)]? (?=[^\W\d_])")
 _FULL_WORDS: Final = 3  # of a line below a numbered title
 _NOTE_WORDS: Final = 30  # of a note behind a list or a table, or of a postscript
 _FARTHEST: Final = 12  # sentences that one note or postscript speaks of at most
@@ -32,7 +33,7 @@ _FOLLOW_WORDS: Final = 9
 _FOLLOW_DENSE: Final = 20
 #: Two of them in a text tell German, where every noun has a capital.
 _GERMAN: Final = frozenset(("der", "die", "das", "und", "ist", "ein", "nicht"))
-_CODE: Final = re.compile(r"\b[12]\d{3}\b|\w[_/@]\w|`|[^\W\d_][.][^\W\d_]|\w[a-z][A-Z]|[^\W\d_]\d|\d[^\W\d_]")
+_CODE: Final = lazy.pattern(r"\b[12]\d{3}\b|\w[_/@]\w|`|[^\W\d_][.][^\W\d_]|\w[a-z][A-Z]|[^\W\d_]\d|\d[^\W\d_]")
 _LIMITING: Final = _TIES["going-on"]
 _PLACES: Final = _TIES["places"]
 _PRONOUNS: Final = frozenset(LISTED["pronouns"])
@@ -41,25 +42,25 @@ _TIMES: Final = _TIES["times"]
 _STOPS: Final = frozenset(".。")
 _FIRST_PERSONS: Final = _TIES["first-persons"]
 _UPPER: Final = "".join(chr(c) for c in (*range(0x41, 0x590), *range(0x1E00, 0x2000)) if chr(c).isupper())
-_NAME: Final = re.compile(rf"[{_UPPER}](?<=[\w,;:] .)[^\W_]+")
+_NAME: Final = lazy.pattern(rf"[{_UPPER}](?<=[\w,;:] .)[^\W_]+")
 _CONTRAST_WORDS: Final = 14
 _LITTLE: Final = 5  # words of a claim that is too small to have exceptions further on
 _FEW: Final = 3  # words of a line that puts a figure right
-_DIGIT: Final = re.compile(r"\d")
+_DIGIT: Final = lazy.pattern(r"\d")
 _NEAR_START: Final = 4  # words within which a sentence names what it is about
-_NOT_ENDED: Final = re.compile(r"[^\s.!?:;,…。！？：；，।॥؟۔]\s*\Z")
-_BLANK_LINE: Final = re.compile(r"\n[ \t]*\n\s*\Z")
-_NOTE: Final = re.compile(r"[ \t]*\\?(\*{1,3}|[†‡¹²³⁴⁵⁶⁷⁸⁹]|\(\d\)|\[\^\w{1,3}\])(?![*]):?[ \t]*(?=\w)")
+_NOT_ENDED: Final = lazy.pattern(r"[^\s.!?:;,…。！？：；，।॥؟۔]\s*\Z")
+_BLANK_LINE: Final = lazy.pattern(r"\n[ \t]*\n\s*\Z")
+_NOTE: Final = lazy.pattern(r"[ \t]*\\?(\*{1,3}|[†‡¹²³⁴⁵⁶⁷⁸⁹]|\(\d\)|\[\^\w{1,3}\])(?![*]):?[ \t]*(?=\w)")
 #: Begins with one class, which the regex engine finds fast.
-_MAY_NOTE: Final = re.compile(
+_MAY_NOTE: Final = lazy.pattern(
     r"[†‡¹²³⁴⁵⁶⁷⁸⁹(\[*](?:(?<=[†‡¹²³⁴⁵⁶⁷⁸⁹])|(?:(?<=\w\()|(?<=\w \())\d\)|(?<=\[)\^|(?<=[\w.,;)%]\*)|(?<=\w \*))"
 )
 #: "*412", "meant*": a word that takes the place of one before, alone in its line.
-_CORRECTS: Final = re.compile(r"[ \t]*(?:\*[^\s*]+(?: [^\s*]+){0,3}|[^\s*]+(?: [^\s*]+){0,2}\*)\s*\Z")
-_BULLET: Final = re.compile(r"[ \t]*\*[ \t]")
+_CORRECTS: Final = lazy.pattern(r"[ \t]*(?:\*[^\s*]+(?: [^\s*]+){0,3}|[^\s*]+(?: [^\s*]+){0,2}\*)\s*\Z")
+_BULLET: Final = lazy.pattern(r"[ \t]*\*[ \t]")
 _MOODS: Final = _TIES["moods"]
 _REMAINING: Final = _TIES["remaining"]
-_MOOD_ENDS: Final = re.compile(r"\w(?:rait|raient|ría|rían|ríamos|rebbe|rebbero|riam|łby|łaby|łoby|liby|łyby)\b")
+_MOOD_ENDS: Final = lazy.pattern(r"\w(?:rait|raient|ría|rían|ríamos|rebbe|rebbero|riam|łby|łaby|łoby|liby|łyby)\b")
 _MAY_MOOD: Final = ("rait", "raient", "ría", "rebbe", "riam", "łby", "łaby", "łoby", "liby")
 _SUPPOSING: Final = _TIES["conditions-inside"]
 _UNIVERSAL: Final = _TIES["universal"]

@@ -10,17 +10,17 @@ a chat where there are two of them; of one name alone they may be fields of reco
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence, Set
 from itertools import pairwise
 from typing import Final
 
+from turnfold.compression import lazy
 from turnfold.compression.text.dialogue.transcripts import STAMPED
 from turnfold.compression.text.ties.pieces import StatementPiece
 
 Pair = tuple[int, int]
 
-_STAMP: Final = re.compile(r"[\s\[\]<>(),:：\d/.\-–]+|\b[AaPp]\.?[Mm]\b")
+_STAMP: Final = lazy.pattern(r"[\s\[\]<>(),:：\d/.\-–]+|\b[AaPp]\.?[Mm]\b")
 _FEW: Final = 14  # words of an addition
 _FEW_DENSE: Final = 30  # characters
 _MOST: Final = 3  # messages in a row of one speaker that are no log

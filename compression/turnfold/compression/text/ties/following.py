@@ -9,10 +9,10 @@ or whole stretches of small talk would be one statement.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from turnfold.compression import lazy
 from turnfold.compression.text.lexicon import lexicon
 from turnfold.compression.text.ties.cues import ARTICLES, CUES
 from turnfold.compression.text.ties.pieces import StatementPiece
@@ -40,7 +40,7 @@ _SPEAKERS: Final = frozenset(
 _ONES: Final = frozenset(("one", "ones"))
 _LONGEST: Final = 24  # words of a sentence that is asked at all
 #: "..., has it not?", "..., oder?": it tells what it asks.
-_TAG: Final = re.compile(r"[,，]\s*[^\W\d_]+(?:['’]t)?(?:\s[^\W\d_]+){0,2}\s?[?？]\W*\Z")
+_TAG: Final = lazy.pattern(r"[,，]\s*[^\W\d_]+(?:['’]t)?(?:\s[^\W\d_]+){0,2}\s?[?？]\W*\Z")
 _QUESTION_WORDS: Final = 2  # among which one says that more than yes or no is asked
 _FRAGMENT_WORDS: Final = 6
 _LEANING_WORDS: Final = 10
@@ -52,15 +52,15 @@ _GOVERNED_WORDS: Final = 8
 _REPORTED_WITHIN: Final = 9
 _DENSE_WORDS: Final = 45  # characters
 _DENSE_BEGIN: Final = 16
-_FIGURE: Final = re.compile(r"\d+(?:[.,:]\d+)*")
+_FIGURE: Final = lazy.pattern(r"\d+(?:[.,:]\d+)*")
 _DENYING, _DIFFERENT, _POINTING_BACK, _REPORTING = (CUES[name] for name in ("negative", "differing", "anaphors", "reports"))
 _BEGINS_SET: Final = CUES["begins-set"]
 _MAY_DENY: Final = _DENYING | CUES["begins-article"]
-_CAPITAL: Final = re.compile(r"[A-Z](?<=[\w,;:] .)")
-_TURKISH: Final = re.compile("[ğışĞİŞ]")
+_CAPITAL: Final = lazy.pattern(r"[A-Z](?<=[\w,;:] .)")
+_TURKISH: Final = lazy.pattern("[ğışĞİŞ]")
 _TURKISH_IF: Final = ("rsa", "rse", "zsa", "zse", "rsak", "rsek", "zsak", "zsek", "rsanız", "rseniz", "zsanız", "zseniz")
 _TURKISH_NOUNS: Final = frozenset(("borsa", "arsa", "course", "nurse", "horse", "reverse", "universe", "terse", "morse"))
-_CODE: Final = re.compile(r"\w[._/@]\w|`|\d")
+_CODE: Final = lazy.pattern(r"\w[._/@]\w|`|\d")
 
 
 def following_ties(pieces: Sequence[StatementPiece]) -> list[Pair]:

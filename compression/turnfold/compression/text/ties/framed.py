@@ -20,6 +20,7 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate, islice, pairwise
 from typing import Final, NamedTuple
 
+from turnfold.compression import lazy
 from turnfold.compression.text.blocks import Range
 from turnfold.compression.text.heads import FIELD
 from turnfold.compression.text.spans import QUESTION_MARKS
@@ -27,19 +28,19 @@ from turnfold.compression.text.ties.pieces import ITEM, StatementPiece
 from turnfold.compression.text.ties.side_by_side import side_by_side
 
 _FEWEST_LINES: Final = 4  # of a page
-_CELLS: Final = re.compile(r" {2,}+|\t+")
+_CELLS: Final = lazy.pattern(r" {2,}+|\t+")
 _FEWEST_CELLS: Final = 3
 _FIGURES: Final = 3  # one cell of so many with a figure: it is no line of names
 #: How far a line is indented, by blanks or by the branches of a tree.
-_LEAD: Final = re.compile(r"(?:[ \t\u00a0│├└╰┬─]|[|`](?=  |--))*+")
+_LEAD: Final = lazy.pattern(r"(?:[ \t\u00a0│├└╰┬─]|[|`](?=  |--))*+")
 _SLIGHTLY: Final = 1  # blanks more that tell nothing in front of a figure, which may be set to the right
 _FARTHEST_IN: Final = 24  # blanks; what is indented farther stands in the middle or at the right
 _FENCES: Final = ("```", "~~~")
-_MARKED: Final = re.compile(r"#{1,6} |\*\*[^*]+\*\*:?\Z|__[^_]+__:?\Z|[=-]{3,}\Z")
+_MARKED: Final = lazy.pattern(r"#{1,6} |\*\*[^*]+\*\*:?\Z|__[^_]+__:?\Z|[=-]{3,}\Z")
 _MARKS: Final = frozenset("#*_=-")
 _ENDS: Final = (*".!?…。！？।॥؟۔",)
 #: A line that is nothing but a name: "Ground floor", "For (4)", "Room 14", "TAURUS".
-_NAME: Final = re.compile(r"[^\W\d_][\w'’&/-]*(?: [\w'’&/-]+){0,3}(?: \([^()\n]{1,24}\))?:?")
+_NAME: Final = lazy.pattern(r"[^\W\d_][\w'’&/-]*(?: [\w'’&/-]+){0,3}(?: \([^()\n]{1,24}\))?:?")
 _LEAST_SCRAPS: Final = 1 / 15  # of the characters of a page
 _SCRAP_WORDS: Final = 9  # of a line that is no sentence
 _RECORDS: Final = 2  # so many are several
@@ -52,14 +53,14 @@ _LONGEST_NOTE: Final = 300
 _FEWEST_NAMES: Final = 2
 _TOGETHER: Final = 2  # names right below each other that head what follows together
 #: A note: its sign, and what it says: "b  Fridays only", "S = only on school days", "** contains alcohol".
-_NOTE: Final = re.compile(
+_NOTE: Final = lazy.pattern(
     r"(?:^|(?<=  )|(?<=[,;:] ))[ \t]*"
     # Behind a letter one blank tells nothing: "A los docentes", "I think".
     r"(\(\w\)(?=[ \t=:–-])|[^\w\s]{1,3}(?=[ \t=:–-])|[A-Za-z](?= ?[=:–-] |  |\t)|(?<=[,:] )\d{1,2}(?=[ \t=:–-]))"
     r"(?: ?[=:–-] |[ \t]+)(?=[^\W_])"
 )
 _BEFORE_NOTES: Final = ("  ", ", ", "; ", ": ")
-_SIGN: Final = re.compile(r"\(\w\)|(?<![^\W\d_])[A-Za-z](?![^\W_])|[^\w\s.,:;()–-]{1,3}|(?<![\w.])\d{1,2}(?![\w.])")
+_SIGN: Final = lazy.pattern(r"\(\w\)|(?<![^\W\d_])[A-Za-z](?![^\W_])|[^\w\s.,:;()–-]{1,3}|(?<![\w.])\d{1,2}(?![\w.])")
 _FEW_SIGNS: Final = 8  # which are looked for one by one
 _LAST_WORDS: Final = 40  # of the remarks that end a page
 _LAST_LINES: Final = 3

@@ -9,10 +9,10 @@ The words of the whole text are asked first; each rule looks a bounded number of
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from turnfold.compression import lazy
 from turnfold.compression.text.lexicon import lexicon
 from turnfold.compression.text.ties.cues import CUES, DEFINITE
 from turnfold.compression.text.ties.pieces import StatementPiece, before_in_line
@@ -30,8 +30,8 @@ _NAMING: Final = _TIES["documents"] | _TIES["claims"]
 _EXCEPTIONS: Final = _TIES["excepting"]
 _THE: Final = DEFINITE | _TIES["demonstratives"]
 _SPEAKER: Final = frozenset(("ich",))  # "ich habe" is no indirect speech
-_DIGIT: Final = re.compile(r"\d")
-_HEAD: Final = re.compile(r"[^\n()（）]{1,60}[(（]([^\n()（）]{2,60})[)）][.:。：]?\s*\Z")
+_DIGIT: Final = lazy.pattern(r"\d")
+_HEAD: Final = lazy.pattern(r"[^\n()（）]{1,60}[(（]([^\n()（）]{2,60})[)）][.:。：]?\s*\Z")
 _REACH: Final = 5  # sentences
 _MESSAGES: Final = 10  # spans of a chat, names among them
 _TIME_WORDS: Final = 4  # among which a time stands

@@ -6,20 +6,20 @@ Lives here: what is found out once for all sentences of a text. Does not belong 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence, Set
 from functools import cached_property, reduce
 from itertools import chain
 from operator import or_
 from typing import Final, Protocol
 
+from turnfold.compression import lazy
 from turnfold.compression.text.ties.cues import CUES
 from turnfold.compression.text.ties.listed_phrases import OPENING, RARE
 
 #: What begins a name or is in a figure, in ASCII: the signs that tell are one class, which the regex engine finds fast.
-ASCII_NAMES: Final = re.compile(r"[A-Z0-9`._/@](?:(?<=[\w,;:] [A-Z])[^\W_]+|(?<=[\d`])|(?<=\w[._/@])\w)")
+ASCII_NAMES: Final = lazy.pattern(r"[A-Z0-9`._/@](?:(?<=[\w,;:] [A-Z])[^\W_]+|(?<=[\d`])|(?<=\w[._/@])\w)")
 #: Signs of scripts without blanks between words.
-DENSE: Final = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff]")
+DENSE: Final = lazy.pattern(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff]")
 
 
 class _Hearable(Protocol):

@@ -13,26 +13,27 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Final
 
+from turnfold.compression import lazy
 from turnfold.compression.text.blocks import Range
 from turnfold.compression.text.dialogue.transcripts import cues
 from turnfold.compression.text.lexicon import all_words
 from turnfold.compression.text.ties.pieces import ITEM, StatementPiece
 from turnfold.compression.text.ties.side_by_side import parts_beside
 
-_PARAGRAPH: Final = re.compile(r"^[^\S\n]*+\S[^\n]*(?:\n[^\S\n]*+\S[^\n]*)*+", re.MULTILINE)
+_PARAGRAPH: Final = lazy.pattern(r"^[^\S\n]*+\S[^\n]*(?:\n[^\S\n]*+\S[^\n]*)*+", re.MULTILINE)
 #: A paragraph that does not end, and one that begins with a small letter.
-_UNENDED: Final = re.compile(r"[^\W_][,’')”»\]-]?[ \t\r]*\n[ \t\r]*\n")
-_BLANK_LINE: Final = re.compile(r"\n[ \t\r]*\n")
+_UNENDED: Final = lazy.pattern(r"[^\W_][,’')”»\]-]?[ \t\r]*\n[ \t\r]*\n")
+_BLANK_LINE: Final = lazy.pattern(r"\n[ \t\r]*\n")
 _TERMINATORS: Final = frozenset(".!?:;…。！？：；।॥؟۔｡")
 _CLOSING: Final = " \t\r\n\"'”’»)]*_"
 _OPENING: Final = " \t\"'“‘„«*_"
-_WORD: Final = re.compile(r"[^\W\d_]{2,}")
+_WORD: Final = lazy.pattern(r"[^\W\d_]{2,}")
 _FEWEST_WORDS: Final = 5  # of the last line of a page's text
 _LETTERS: Final = 0.6  # of a paragraph
 _FARTHEST: Final = 6  # paragraphs of notes, foot and head between the two parts
 _BETWEEN: Final = 800  # characters of these
-_ASIDE: Final = re.compile(r"[\[(♪][^\n]*[\])♪]")
-_TURN: Final = re.compile(r"[ \t]*[-–—][ \t]?\S")
+_ASIDE: Final = lazy.pattern(r"[\[(♪][^\n]*[\])♪]")
+_TURN: Final = lazy.pattern(r"[ \t]*[-–—][ \t]?\S")
 #: Verses, each with its own number of words and characters, in stanzas of so many.
 _STANZAS: Final = 2
 _VERSES: Final = (2, 8)

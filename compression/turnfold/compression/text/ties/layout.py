@@ -14,6 +14,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from turnfold.compression import lazy
 from turnfold.compression.text.lexicon import all_words
 from turnfold.compression.text.ties.marked_lines import PRICE, says_per_what
 from turnfold.compression.text.ties.pieces import StatementPiece
@@ -22,28 +23,28 @@ from turnfold.compression.text.writers import written_by
 Pair = tuple[int, int]
 
 _FUNCTION_WORDS: Final = all_words("function_words")
-_BLANK_LINE: Final = re.compile(r"\n[ \t>\r]*\n\s*\Z")
-_QUOTED: Final = re.compile(r"[ \t]*((?:>[ \t]?)+)")
+_BLANK_LINE: Final = lazy.pattern(r"\n[ \t>\r]*\n\s*\Z")
+_QUOTED: Final = lazy.pattern(r"[ \t]*((?:>[ \t]?)+)")
 _ENDS: Final = frozenset(".!?…。！？।॥؟۔｡")
 _COLONS: Final = frozenset(":：")
 _GOES_ON: Final = frozenset(";,；，、")
-_BOTH: Final = re.compile(
+_BOTH: Final = lazy.pattern(
     r"[;,；，]?\s*\b(?:and/or|and|or|und|oder|et|ou|y|e|o|i|lub|en|of|ve|veya|и|или)\Z|[及和或且]\Z", re.IGNORECASE
 )
 _MOST_ITEMS: Final = 24
 _CLAUSE_WORDS: Final = 3  # of a line that a single item may complete
 _MOST_CHARACTERS: Final = 1500  # of an enumeration that is shown whole or not at all
-_BOLD: Final = re.compile(r"[ \t]*(\*\*|__)[^*_\n]{1,60}\1[ \t]*[:：]?[ \t\r]*\n\s*")
-_PLACE: Final = re.compile(r"[ \t]*[\w@+-]*(?:[/.\\][\w@+-]+)*\.[A-Za-z]\w{0,4}(?::\d+(?:[:-]\d+)?)?:?[ \t\r]*\n\s*")
+_BOLD: Final = lazy.pattern(r"[ \t]*(\*\*|__)[^*_\n]{1,60}\1[ \t]*[:：]?[ \t\r]*\n\s*")
+_PLACE: Final = lazy.pattern(r"[ \t]*[\w@+-]*(?:[/.\\][\w@+-]+)*\.[A-Za-z]\w{0,4}(?::\d+(?:[:-]\d+)?)?:?[ \t\r]*\n\s*")
 _FEWEST_BOLD: Final = 2
 _OUTCOME_WORDS: Final = 5
 _TALLY_WORDS: Final = 12
 #: Votes: "Carried 4-1.", "(3 Ja, 5 Nein, 1 Enthaltung)", "Vote : 1 pour, 2 contre."
-_TALLY: Final = re.compile(
+_TALLY: Final = lazy.pattern(
     r"(?<![\w.,:/–-])\d{1,3} ?[–—-] ?\d{1,3}(?![\w:/–-])|(?<![\w.,:/–-])\d{1,3} [^\W\d_]+, \d{1,3} [^\W\d_]+"
 )
 _MOST_LINES: Final = 8
-_ATX: Final = re.compile(r"\s{0,3}(#{1,6})\s")
+_ATX: Final = lazy.pattern(r"\s{0,3}(#{1,6})\s")
 _UNDERLINED: Final = {"=": 1, "-": 2}
 
 

@@ -7,35 +7,37 @@ sections and remarks (``heads``), notes below sentences (``farther``).
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import accumulate, pairwise
 from typing import Final
 
+from turnfold.compression import lazy
 from turnfold.compression.text.heads import opened
 from turnfold.compression.text.ties.pieces import StatementPiece
 
-_NOTE: Final = re.compile(r"[ \t]*(\*{1,3}|[†‡§¹²³⁴-⁹]|\[\^\w{1,3}\]:|\(\d\))[ \t]*(?=[^\W_])")
+_NOTE: Final = lazy.pattern(r"[ \t]*(\*{1,3}|[†‡§¹²³⁴-⁹]|\[\^\w{1,3}\]:|\(\d\))[ \t]*(?=[^\W_])")
 #: The same signs behind what they are about.
-_NOTE_USED: Final = re.compile(
+_NOTE_USED: Final = lazy.pattern(
     r"(?:(?<=[^\s*(\[|])|(?<=\w[ \t])|(?<=\S[ \t])(?!\*))(\*{1,3}|[†‡§¹²³⁴-⁹]|\[\^\w{1,3}\]|\(\d\))(?![\w*])"
 )
 _MARKS: Final = frozenset("*†‡§¹²³⁴⁵⁶⁷⁸⁹[(")
-_ELEMENT: Final = re.compile(r"\s*<(?P<name>[A-Za-z][\w:.-]*)(?P<fields>(?:\s+[\w:.-]+\s*=\s*(?:\"[^\"]*+\"|'[^']*+'))*+)\s*>\s*")
-_ELEMENT_END: Final = re.compile(r"\s*</[A-Za-z][\w:.-]*\s*>\s*")
-_FIELD: Final = re.compile(r"\s(?!xmlns\b)[\w:.-]+\s*=")
+_ELEMENT: Final = lazy.pattern(
+    r"\s*<(?P<name>[A-Za-z][\w:.-]*)(?P<fields>(?:\s+[\w:.-]+\s*=\s*(?:\"[^\"]*+\"|'[^']*+'))*+)\s*>\s*"
+)
+_ELEMENT_END: Final = lazy.pattern(r"\s*</[A-Za-z][\w:.-]*\s*>\s*")
+_FIELD: Final = lazy.pattern(r"\s(?!xmlns\b)[\w:.-]+\s*=")
 _PAGE: Final = ("<div", "<html", "<span", "<body")  # whose elements say how it looks
 #: "> POST /v2/transfer HTTP/1.1", "GET http://localhost/x HTTP/2", and what follows it: a field, a status, a body.
-_REQUEST: Final = re.compile(r"(?:[>*<] ?)?(?:GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS|CONNECT|TRACE) \S+ HTTP/\d")
-_STATUS: Final = re.compile(r"(?:[<*>] ?)?HTTP/\d(?:\.\d)? \d{3}\b")
+_REQUEST: Final = lazy.pattern(r"(?:[>*<] ?)?(?:GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS|CONNECT|TRACE) \S+ HTTP/\d")
+_STATUS: Final = lazy.pattern(r"(?:[<*>] ?)?HTTP/\d(?:\.\d)? \d{3}\b")
 #: "€ 119.00", "1.299,00 kr", "34 %".
-PRICE: Final = re.compile(
+PRICE: Final = lazy.pattern(
     r"[ \t]*[+–-]?(?:(?:[$€£¥₹₩]|[A-Z]{2,3}\$?)[ \u00a0]?\d[\d.,’' \u00a0]{0,16}"
     r"|\d[\d.,’' \u00a0]{0,16}(?:[$€£¥₹₩%]|kr\b|[A-Z]{3}\b))[.-]*\s*"
 )
-_CELLS: Final = re.compile(r" {2,}+|\t")
+_CELLS: Final = lazy.pattern(r" {2,}+|\t")
 _FEWEST_CELLS: Final = 3
 _LONGEST_PRICE: Final = 40  # characters
 _SLIGHTLY: Final = 1  # blanks more that tell nothing

@@ -7,10 +7,10 @@ belong here: what is one statement (``statements``), ties that are told otherwis
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Final
 
+from turnfold.compression import lazy
 from turnfold.compression.text.dialogue.transcripts import STAMPED, TIMED
 from turnfold.compression.text.ties.cues import CUES
 from turnfold.compression.text.ties.pieces import LIMIT_WORDS, StatementPiece
@@ -22,8 +22,8 @@ _REVISING: Final = ("amends", "doubted-later", "skips")  # lists with one of whi
 _LIMITING: Final = frozenset(("amends", "restricts", "conditions"))  # lists with one of which an item limits the one above it
 _MOST_SKIPPED: Final = 100  # sentences back to which one may be skipped by its number
 _NEAR: Final = 4  # sentences among which the one is looked for that another revokes by name
-_INTRODUCES: Final = re.compile(r"[:：][\"'”’»*_)\s]*\Z")
-_BLANK_LINE: Final = re.compile(r"\n[ \t]*\n\s*\Z")
+_INTRODUCES: Final = lazy.pattern(r"[:：][\"'”’»*_)\s]*\Z")
+_BLANK_LINE: Final = lazy.pattern(r"\n[ \t]*\n\s*\Z")
 
 
 def near_ties(pieces: Sequence[StatementPiece]) -> list[tuple[int, int]]:
@@ -223,7 +223,7 @@ def introduced(pieces: Sequence[StatementPiece]) -> list[tuple[int, int]]:
 
 
 #: The mark of the first item of a list.
-_FIRST: Final = re.compile(r"\s*[(（]?(?:1|[aAiαаأא])[.)°º）、．]")
+_FIRST: Final = lazy.pattern(r"\s*[(（]?(?:1|[aAiαаأא])[.)°º）、．]")
 
 
 def _depth(styles: list[tuple[int, tuple[str | None, ...]]], piece: StatementPiece, indent: int) -> int:

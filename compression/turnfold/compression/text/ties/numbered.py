@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from turnfold.compression import lazy
 from turnfold.compression.text.lexicon import any_of, lexicon
 from turnfold.compression.text.ties.pieces import StatementPiece
 
@@ -21,7 +22,7 @@ _TIES: Final = lexicon("ties")
 _NUMBER: Final = r"\d{1,3}(?:\.\d{1,3}){0,3}(?:\([a-z]\))?"
 _AND: Final = "and|or|to|und|oder|bis|et|ou|à|y|o|e|i|lub|и|или|ve|veya|en"
 #: "clauses 4.1 and 4.2", "Schritt 3", "第三条", "手順2": a word for something numbered, and numbers.
-_REFERENCE: Final = re.compile(
+_REFERENCE: Final = lazy.pattern(
     rf"(?:§{{1,2}}|\b(?:{any_of(_TIES['numbered'])})\b\.?)[ \u00a0]?"
     rf"(?P<numbers>{_NUMBER}(?:(?:,|,? (?:{_AND})|-|–) ?{_NUMBER}){{0,8}})"
     r"|第 ?(?P<counted>[\d一二三四五六七八九十]{1,4}) ?[条條步項项款章]"
@@ -31,15 +32,15 @@ _REFERENCE: Final = re.compile(
 _WORDS: Final = _TIES["numbered"]
 #: In a text of ASCII a number stands behind one of these; as the regex engine reads it without case, "adım" is "adim" too.
 _ASCII_WORDS: Final = frozenset(word.replace("ı", "i") for word in _WORDS)
-_BEHIND_WORD: Final = re.compile(r"[ .]\d")
-_LAST_WORD: Final = re.compile(r"\w+\Z")
+_BEHIND_WORD: Final = lazy.pattern(r"[ .]\d")
+_LAST_WORD: Final = lazy.pattern(r"\w+\Z")
 _LONGEST_WORD: Final = max(map(len, _WORDS))
 #: With one of these a numbered line begins, or with the word for it.
 _BEGINS: Final = frozenset("0123456789(§第#*>_- \t").union(word[0].upper() for word in _WORDS)
-_SIGNS: Final = re.compile("[§第步骤手順제]")
-_ONE: Final = re.compile(_NUMBER)
+_SIGNS: Final = lazy.pattern("[§第步骤手順제]")
+_ONE: Final = lazy.pattern(_NUMBER)
 #: What a line is numbered by: "4.1 The Client", "2) Open", "§ 3 Kündigung", "Article 12.", "第三条".
-_NUMBERED: Final = re.compile(
+_NUMBERED: Final = lazy.pattern(
     rf"[ \t>*_#-]*(?:(?P<word>[^\W\d_]{{3,12}}\.?)[ \u00a0]|§{{1,2}}[ \u00a0]?)?\(?(?P<number>{_NUMBER})"
     r"(?(word)(?:[.):：、]|[ \t]*(?:[—–-]|\Z|(?=\n)))|[.):：、]?(?=\s))"
     r"|第 ?(?P<counted>[\d一二三四五六七八九十]{1,4}) ?[条條步項项款章]"
@@ -48,7 +49,7 @@ _LIMITING: Final = frozenset().union(
     *(_TIES[name] for name in ("limiting", "negative", "skips", "excluding", "only")),
     ("void", "expires", "ends", "instead", "before"),
 )
-_DENSE_LIMITS: Final = re.compile("不|没有|未|除|仅|只|无|跳过|省略|ない|ません|除く|飛ば|のみ|않|아니|제외|생략|건너|만 ")
+_DENSE_LIMITS: Final = lazy.pattern("不|没有|未|除|仅|只|无|跳过|省略|ない|ません|除く|飛ば|のみ|않|아니|제외|생략|건너|만 ")
 _FARTHEST: Final = 400  # sentences between a number and what limits it
 _MOST: Final = 12  # sentences under one number that are tied
 

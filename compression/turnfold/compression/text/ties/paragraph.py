@@ -9,10 +9,10 @@ Each rule asks the words of the whole text first, and looks a bounded number of 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from turnfold.compression import lazy
 from turnfold.compression.text.lexicon import lexicon
 from turnfold.compression.text.ties.cues import CUES, SOME, SPEAKING
 from turnfold.compression.text.ties.pieces import StatementPiece, before_in_line, is_apart
@@ -40,7 +40,7 @@ _OTHERS_DENSE: Final = tuple(_TIES["all-others-run-on"])
 #: Comparatives and words for nobody, as in "which surprised nobody", limit the sentence before them at most.
 _LIMITS: Final = (_TIES["negative"] - _TIES["weakly-negative"]) | _TIES["excluding"]
 _TIMES: Final = _TIES["times"]
-_NAME: Final = re.compile(r"[A-Z](?<=[\w,;:] .)\w*")
+_NAME: Final = lazy.pattern(r"[A-Z](?<=[\w,;:] .)\w*")
 _SETTINGS: Final = _TIES["settings"]
 _SETTINGS_DENSE: Final = tuple(_TIES["settings-run-on"])
 _TIME_FRONTS: Final = _TIES["time-fronts"]
@@ -51,7 +51,7 @@ _QUANTITIES: Final = _TIES["quantities"]
 #: Without those that often say no more than what there is: "Berth 3 holds 12 casks.".
 _REPORTS: Final = _TIES["reports"] - _TIES["stating"]
 _KOREAN_REPORTS: Final = ("다고", "라고", "대요", "래요")
-_KOREAN: Final = re.compile("[\uac00-\ud7af]")
+_KOREAN: Final = lazy.pattern("[\uac00-\ud7af]")
 _ARTICLES: Final = frozenset(("the", "der", "die", "das", "le", "la", "el", "il", "o", "a", "het", "de"))
 _SPEAKERS: Final = frozenset(("i", "i'm", "i've", "i'll", "i'd", "we", "we're", "we've", "we'll", "ich", "wir", "je", "nous"))
 _DUTIES: Final = _TIES["going-on"] | _TIES["duties"]
@@ -87,13 +87,13 @@ _LIMITING_DENSE: Final = (
     *_TIES["excluding-run-on"],
 )
 _ALL_WITHIN: Final = 6  # words within which a claim says that it is about all
-_DIGIT: Final = re.compile(r"\d")
+_DIGIT: Final = lazy.pattern(r"\d")
 _EMPHATIC: Final = frozenset(("do", "does", "did"))
 _HEAD: Final = 80  # characters in which a head inside a line ends
 _HEAD_WORDS: Final = 3
-_HEAD_WORD: Final = re.compile(r"[^\W\d_]+")
+_HEAD_WORD: Final = lazy.pattern(r"[^\W\d_]+")
 HEADED: Final = 12  # sentences that one head governs at most
-_HEADED: Final = re.compile(r"(?P<head>[^\n:：.!?]+)[:：]\s*(?P<first>[^\W\d_])")
+_HEADED: Final = lazy.pattern(r"(?P<head>[^\n:：.!?]+)[:：]\s*(?P<first>[^\W\d_])")
 
 
 def paragraph_ties(pieces: Sequence[StatementPiece]) -> list[Pair]:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from types import MappingProxyType
 from typing import Final
 
+from turnfold.compression import lazy
 from turnfold.compression.text.lexicon import all_words, lexicon
 from turnfold.compression.text.spans import QUESTION_MARKS, Span
 from turnfold.compression.text.ties.hints import ASCII_NAMES, DENSE, Hints
@@ -35,31 +36,31 @@ LIMIT_WORDS: Final = 12  # of a sentence that limits what was said
 _FRAME_WORDS: Final = 12
 _NAMING_KINDS: Final = frozenset({"heading", "label"})
 _SHARED: Final = 5  # letters in which two words agree where they are taken for one: "confessed", "confession"
-_PAUSE: Final = re.compile(r"[,:;،，、—–]")
-_LISTED_SCRIPTS: Final = re.compile(r"[a-zA-Zа-яА-Я]")  # whose pointing words the table has
-_CLAUSE: Final = re.compile(r"[^;:：；—–]*+")
-_COLON_SOON: Final = re.compile(r"[^\n.!?]{0,40}[:：]")
+_PAUSE: Final = lazy.pattern(r"[,:;،，、—–]")
+_LISTED_SCRIPTS: Final = lazy.pattern(r"[a-zA-Zа-яА-Я]")  # whose pointing words the table has
+_CLAUSE: Final = lazy.pattern(r"[^;:：；—–]*+")
+_COLON_SOON: Final = lazy.pattern(r"[^\n.!?]{0,40}[:：]")
 #: The mark in front of a list's item.
-ITEM: Final = re.compile(
+ITEM: Final = lazy.pattern(
     r"[ \t]*(?:(?:[-*+•‣◦–!▪▸►]|[✓✔✗✘✅❌☑☐☒⚠⏳]\ufe0f?"
     r"|\(?\d{1,3}[.)°º]|\(?[^\W\d_][.)]|\((?:[ivx]{2,4}|[a-z]{2})\)|\[[ xX*-]\]|\([ xX]\))[ \t]"
     r"|[・●○■□◆◇①-⑳]|（?\d{1,2}[、）]|\d{1,2}．)"
 )
 _END: Final = 6
 #: The end of a sentence and of its line, not of its paragraph.
-_WHOLE: Final = re.compile(r"[.!?…。！？।॥؟۔｡][\"'”’»)\]]{0,2}[ \t\r]?\n\Z")
-_STYLE: Final = re.compile(r"[ \t]*([(（]?)(?:(\d)+|[^\W\d_]+|(\W))([.)°º）、．]?)")
-_NUMBER: Final = re.compile(r"[ \t]*\(?(\d{1,3})[.)]")
-_LEAD: Final = re.compile(r"[\s\"'“”„«»「『(（*_>\-–—•…]*(?:\(?\d{1,3}[.)]\s+)?[\s\"'“”„«»「『(（*_]*")
+_WHOLE: Final = lazy.pattern(r"[.!?…。！？।॥؟۔｡][\"'”’»)\]]{0,2}[ \t\r]?\n\Z")
+_STYLE: Final = lazy.pattern(r"[ \t]*([(（]?)(?:(\d)+|[^\W\d_]+|(\W))([.)°º）、．]?)")
+_NUMBER: Final = lazy.pattern(r"[ \t]*\(?(\d{1,3})[.)]")
+_LEAD: Final = lazy.pattern(r"[\s\"'“”„«»「『(（*_>\-–—•…]*(?:\(?\d{1,3}[.)]\s+)?[\s\"'“”„«»「『(（*_]*")
 # Of scripts with capitals what begins a name is none of these.
 _LOWER: Final = "".join(chr(c) for c in (*range(0x61, 0x590), *range(0x1E00, 0x2000)) if chr(c).islower())
-_NAMES: Final = re.compile(rf"(?<=[\w,;:] )[^\W\d_{_LOWER}][^\W_]+|\w[._/@]\w|\d|`|[\u30a1-\u30f6]{{3,}}")
-_SIGN: Final = re.compile(r"\s*[,.;:!?…—–،。，！？、-]")
+_NAMES: Final = lazy.pattern(rf"(?<=[\w,;:] )[^\W\d_{_LOWER}][^\W_]+|\w[._/@]\w|\d|`|[\u30a1-\u30f6]{{3,}}")
+_SIGN: Final = lazy.pattern(r"\s*[,.;:!?…—–،。，！？、-]")
 #: So many words, and a sign behind the last.
-_SIGN_BEHIND: Final = [re.compile(rf"(?:[^\W_]+\W+){{{n - 1}}}[^\W_]+{_SIGN.pattern}" if n else r"\Z.") for n in range(6)]
+_SIGN_BEHIND: Final = [lazy.pattern(rf"(?:[^\W_]+\W+){{{n - 1}}}[^\W_]+{_SIGN.pattern}" if n else r"\Z.") for n in range(6)]
 _TIES: Final = lexicon("ties")
 _RUN_ON: Final = {name: tuple(marks) for name in LISTED if (marks := _TIES.get(f"{name}-run-on", ()))}
-_ANY_RUN_ON: Final = {name: re.compile("|".join(sorted(map(re.escape, marks)))) for name, marks in _RUN_ON.items()}
+_ANY_RUN_ON: Final = {name: lazy.pattern("|".join(sorted(map(re.escape, marks)))) for name, marks in _RUN_ON.items()}
 _LISTS_BY_OPENING: Final = {
     word: tuple((name, phrases[word]) for name, phrases in OPENING.items() if word in phrases)
     for listed in OPENING.values()
@@ -80,7 +81,7 @@ _TYING: Final = frozenset({"restricts", "follows", "ordinals", "answers", "amend
 _TYING_RARE: Final = frozenset({"back", "requires"})
 _GOING_ON: Final = tuple(_TIES["going-on-run-on"])
 #: Words that have a sign for "not", "only" or "about" in them and say none of it: "not bad", "especially", "contract".
-_NO_LIMIT: Final = re.compile("|".join(sorted(map(re.escape, _TIES["no-limit-run-on"]))))
+_NO_LIMIT: Final = lazy.pattern("|".join(sorted(map(re.escape, _TIES["no-limit-run-on"]))))
 #: Last words of a short sentence that leaves its verb to the one before it: "Groups do not."
 _ELLIPSES: Final = frozenset(_TIES["ellipses"])
 _AMENDING: Final = frozenset(LISTED["amends"])
@@ -88,7 +89,7 @@ _AMENDING: Final = frozenset(LISTED["amends"])
 _POINTING: Final = (_PERSONS | frozenset(LISTED["pronouns"]) | frozenset(_TIES["demonstratives"])) - {"her"}
 _FUNCTION_WORDS: Final = all_words("function_words")
 _NO_OPENINGS: Final[Mapping[str, int]] = MappingProxyType({})
-_FIRST_WORD: Final = re.compile(r"[^\w\n]{0,9}([\w'-]+)")
+_FIRST_WORD: Final = lazy.pattern(r"[^\w\n]{0,9}([\w'-]+)")
 _OBJECTING: Final = (
     frozenset(LISTED["objects"]) | LISTED["restricts"].keys() | LISTED["answers"].keys() | LISTED["follows"].keys()
 )

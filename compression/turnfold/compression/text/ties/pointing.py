@@ -8,12 +8,12 @@ Each rule asks all words of the text once, and looks a bounded number of sentenc
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from itertools import pairwise
 from typing import Final
 
+from turnfold.compression import lazy
 from turnfold.compression.text.lexicon import lexicon
 from turnfold.compression.text.ties.cues import CUES, FRONTS, POSSESSIVES, SUBJECTS
 from turnfold.compression.text.ties.pieces import StatementPiece, before_in_line
@@ -45,7 +45,7 @@ _MEANWHILE: Final = _TIES["meanwhile"]
 _DROPPED: Final = _TIES["dropped-subjects"]
 _CLITICS: Final = frozenset(("la", "lo", "las", "los", "le", "les"))
 _BEHIND_NE: Final = frozenset(("le", "la", "les", "lui", "leur", "en", "y"))
-_CLAUSE: Final = re.compile(
+_CLAUSE: Final = lazy.pattern(
     r"\w (?:(?:do|does|did|done|doing) (?:so|this|that)\b|in (?:this|that) (?:sense|case|respect|way|manner|regard)\b)"
 )
 _DOING: Final = frozenset(("do", "does", "did", "done", "doing"))
@@ -61,23 +61,23 @@ _FAR: Final = 4
 _PERSON_NEAR: Final = 4
 _BEGIN: Final = 2  # words within which a comparison is the subject
 _OWNING: Final = frozenset(("'s", "’s"))
-_FIGURE: Final = re.compile(r"\d")
-_SETS_FIGURE: Final = re.compile(r"\b(?:it|them|this|that|these|those) (?:to|by) \W?\d")
-_FIGURES: Final = re.compile(r"[\d一二两三四五六七八九十百千万]")
-_NAME: Final = re.compile(r"[A-ZÀ-ÖØ-ÞĀ-Ž](?<=[\w,;:] .)[^\W\d_]+")
-_VERB: Final = re.compile(r"\w(?:ó|é|í|á|aron|ieron|arán|erán)\Z")
+_FIGURE: Final = lazy.pattern(r"\d")
+_SETS_FIGURE: Final = lazy.pattern(r"\b(?:it|them|this|that|these|those) (?:to|by) \W?\d")
+_FIGURES: Final = lazy.pattern(r"[\d一二两三四五六七八九十百千万]")
+_NAME: Final = lazy.pattern(r"[A-ZÀ-ÖØ-ÞĀ-Ž](?<=[\w,;:] .)[^\W\d_]+")
+_VERB: Final = lazy.pattern(r"\w(?:ó|é|í|á|aron|ieron|arán|erán)\Z")
 #: A verb that tells by its ending that a subject is left out: Polish "Kazał", Spanish "Cambió", Portuguese "Mudou".
-_BEGUN_BY_VERB: Final = re.compile(r"\w{2}(?:ał|ała|ył|yła|ił|iła|ali|yli|ili|ó|ou)\Z")
-_TURKISH: Final = re.compile(r"[ğışİ]")
+_BEGUN_BY_VERB: Final = lazy.pattern(r"\w{2}(?:ał|ała|ył|yła|ił|iła|ali|yli|ili|ó|ou)\Z")
+_TURKISH: Final = lazy.pattern(r"[ğışİ]")
 #: Negation inside a Turkish verb: "gelmezse", "çalışmayacak", "yaramadı", "açmayın".
-_TURKISH_NOT: Final = re.compile(
+_TURKISH_NOT: Final = lazy.pattern(
     r"\w(?:m[ae]z(?:s[ae]\w*|l[ae]r)?|m[ae]dik[çc]e|m[ae]d[ae]n|m[ae]y(?:acak|ecek|ın|in|ınız|iniz)\w*|m[ae]d[ıi](?:k|m|n|l[ae]r)?|m[ıiuü]yor\w*|m[ae]m[ıi]ş)\Z"
 )
-_TURKISH_UNLESS: Final = re.compile(r"\wm[ae]zs[ae]|\wm[ae]dik[çc]e|\wm[ae]d[ae]n\Z")
+_TURKISH_UNLESS: Final = lazy.pattern(r"\wm[ae]zs[ae]|\wm[ae]dik[çc]e|\wm[ae]d[ae]n\Z")
 _TURKISH_POINTS: Final = frozenset(("bu", "bunu", "bunun", "buna", "onu", "onun", "ona", "o"))
-_DENSE_POINTS: Final = re.compile(r"それ|これ|その|この|あれ|这|這|那|它|此")
-_DENSE_NOT: Final = re.compile(r"ません|ない|なかった|ず、|不|没|沒|未|无|無|否")
-_DENSE_TELLS: Final = re.compile(r"说|說|写|寫|显示|顯示|標|とある|と書|あります|示し|言っ|言い")
+_DENSE_POINTS: Final = lazy.pattern(r"それ|これ|その|この|あれ|这|這|那|它|此")
+_DENSE_NOT: Final = lazy.pattern(r"ません|ない|なかった|ず、|不|没|沒|未|无|無|否")
+_DENSE_TELLS: Final = lazy.pattern(r"说|說|写|寫|显示|顯示|標|とある|と書|あります|示し|言っ|言い")
 _TIMES: Final = _TIES["times"]
 
 

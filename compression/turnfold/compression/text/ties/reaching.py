@@ -8,10 +8,10 @@ Each rule looks for its sign in the whole text first, and from each sign at a bo
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from turnfold.compression import lazy
 from turnfold.compression.text.lexicon import lexicon
 from turnfold.compression.text.ties.cues import CUES
 from turnfold.compression.text.ties.pieces import StatementPiece
@@ -37,21 +37,21 @@ _DECISION_WORDS: Final = 12
 _NAMED_EARLY: Final = 3  # words within which it names an option that is called by a word
 _FEW: Final = 3
 _TALLY_WORDS: Final = 5
-_FIGURES: Final = re.compile(r"(?<![\d.,])[.,]*+\d[\d.,]*(?: ?([^\W\d_]{1,3}\b|[%€$£°]))")
-_FIGURE: Final = re.compile(r"\d")
-_YEAR: Final = re.compile(r"\b(?:1[89]|20)\d\d\b")
-_ASKING: Final = re.compile("[?？؟]")
-_BLANK_LINE: Final = re.compile(r"\n[ \t]*\n\s*\Z")
+_FIGURES: Final = lazy.pattern(r"(?<![\d.,])[.,]*+\d[\d.,]*(?: ?([^\W\d_]{1,3}\b|[%€$£°]))")
+_FIGURE: Final = lazy.pattern(r"\d")
+_YEAR: Final = lazy.pattern(r"\b(?:1[89]|20)\d\d\b")
+_ASKING: Final = lazy.pattern("[?？؟]")
+_BLANK_LINE: Final = lazy.pattern(r"\n[ \t]*\n\s*\Z")
 #: "Option B keeps", "Plan 2: close", "B) keep", "(2) keep", "- Gold: sell".
-_OPTION: Final = re.compile(r"[^\W\d_]{3,12} (?P<called>[A-H]|\d)\b|(?:[-*+•] )?(?P<named>[^\W\d_]\w{2,15}): ")
+_OPTION: Final = lazy.pattern(r"[^\W\d_]{3,12} (?P<called>[A-H]|\d)\b|(?:[-*+•] )?(?P<named>[^\W\d_]\w{2,15}): ")
 _HAS_SECOND, _MEASURED, _CHOOSES = CUES["second-options"], CUES["measures"], CUES["choosing"]
-_MARKER: Final = re.compile(r"[ \t]*\(?([A-Ha-h]|\d{1,2})[.)]")
-_LETTER: Final = re.compile(r"(?<![\w.])(?:[B-H]|A(?!\s[^\W\d_A-Z]))(?![\w.']\w)")
-_COUNTED: Final = re.compile(r"\b([^\W\d_]{2,12}) (\d{1,2})\b(?![.,:]\d)")
-_ALSO: Final = re.compile(r"(?<=\d) (?:and|or|&|und|oder|et|ou|y|o|e|en|of|i|lub|и|или|och|eller|ve|veya) (\d{1,2})\b")
-_ENDED: Final = re.compile(r"[.!?…。！？।؟]\S{0,2}\s*\Z")
+_MARKER: Final = lazy.pattern(r"[ \t]*\(?([A-Ha-h]|\d{1,2})[.)]")
+_LETTER: Final = lazy.pattern(r"(?<![\w.])(?:[B-H]|A(?!\s[^\W\d_A-Z]))(?![\w.']\w)")
+_COUNTED: Final = lazy.pattern(r"\b([^\W\d_]{2,12}) (\d{1,2})\b(?![.,:]\d)")
+_ALSO: Final = lazy.pattern(r"(?<=\d) (?:and|or|&|und|oder|et|ou|y|o|e|en|of|i|lub|и|или|och|eller|ve|veya) (\d{1,2})\b")
+_ENDED: Final = lazy.pattern(r"[.!?…。！？।؟]\S{0,2}\s*\Z")
 _FEWEST_LINES: Final = 6  # of an output
-_VARYING: Final = re.compile(r"\d[\da-f]*|\W+")
+_VARYING: Final = lazy.pattern(r"\d[\da-f]*|\W+")
 
 
 def reaching_ties(text: str, pieces: Sequence[StatementPiece]) -> list[Pair]:

@@ -10,13 +10,13 @@ back: all are linear.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, reduce
 from itertools import zip_longest
 from operator import or_
 from typing import Final
 
+from turnfold.compression import lazy
 from turnfold.compression.text.lexicon import lexicon
 from turnfold.compression.text.ties.cues import CUES, DEFINITE, REFERRING_FRONTS, TELLERS, TO, UNFULFILLED_BEFORE_TO, WERE
 from turnfold.compression.text.ties.pieces import StatementPiece, before_in_line
@@ -58,7 +58,7 @@ _NOW: Final = _WORDS["refers-now"]
 _LATER: Final = _WORDS["refers-later"]
 _IN_THE_END: Final = {tuple(phrase.split("_")) for phrase in _WORDS["in-the-end"]}
 _HAS_THOUGH: Final = CUES["refers-though"]
-_THOUGH_SIGN: Final = re.compile(r"[,;] though ?[,;:–—]")
+_THOUGH_SIGN: Final = lazy.pattern(r"[,;] though ?[,;:–—]")
 _SHELLS: Final = _WORDS["refers-shells"]
 _COMPLEMENTS: Final = _WORDS["complements"]
 _AT_FIRST: Final = _WORDS["refers-at-first"]
@@ -76,7 +76,7 @@ _BRIEF_WORDS: Final = 6  # of a sentence that says no more than a comment
 _ANSWER_WORDS: Final = 5
 _PLAIN_SUBJECTS: Final = frozenset(("i", "we", "you", "i'm", "we're", "i'll", "we'll", "you'll"))
 # A pattern that begins with a class is found fast; what stands before a name is looked at behind its first letter.
-_NAME: Final = re.compile(r"[A-ZÀ-ÖØ-ÞĀ-Ž](?<=[\w,;:] .)[a-zà-öø-ÿā-ž]{2}")
+_NAME: Final = lazy.pattern(r"[A-ZÀ-ÖØ-ÞĀ-Ž](?<=[\w,;:] .)[a-zà-öø-ÿā-ž]{2}")
 
 
 def referring_ties(pieces: Sequence[StatementPiece]) -> list[Pair]:

@@ -6,17 +6,17 @@ lines of their own (``farther``, ``layout``).
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from turnfold.compression import lazy
 from turnfold.compression.text.lexicon import all_words
 from turnfold.compression.text.ties.pieces import StatementPiece
 
 _WORDS: Final = 3  # of a head, what stands in brackets aside
 _FEWEST: Final = 2  # of such heads in a text: one alone may be an exclamation
-_ASIDE: Final = re.compile(r"[ \u00a0]?\([^()\n]{1,60}\)")
-_BLANK_LINE: Final = re.compile(r"\n[ \t\r]*\n\s*\Z")
+_ASIDE: Final = lazy.pattern(r"[ \u00a0]?\([^()\n]{1,60}\)")
+_BLANK_LINE: Final = lazy.pattern(r"\n[ \t\r]*\n\s*\Z")
 _FUNCTION_WORDS: Final = all_words("function_words")
 
 

@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from turnfold.compression import lazy
 from turnfold.compression.text.lexicon import lexicon
 from turnfold.compression.text.ties.cues import ARTICLES, DEFINITE
 from turnfold.compression.text.ties.pieces import StatementPiece, before_in_line, is_apart
@@ -22,7 +23,7 @@ Pair = tuple[int, int]
 _TIES: Final = lexicon("ties")
 _HOLDS, _ENDS, _ONLY, _UNDOING = (_TIES[name] for name in ("holds", "ending", "only", "undoing"))
 _PAYING, _OTHERWISE, _COSTING, _NUMBERS = (_TIES[name] for name in ("paying", "paying-otherwise", "costing", "numbers"))
-_PRICE: Final = re.compile(
+_PRICE: Final = lazy.pattern(
     r"[€$£¥₽₺₪₹₩]|\d ?(?:euros?|dollars?|pounds?|pence|cents?|francs?|Franken|CHF|EUR|USD|kr|zł|Kč|lire|lira|pesos|reais|руб)",
     re.IGNORECASE,
 )
@@ -40,7 +41,7 @@ _LONGEST: Final = 20  # words of a sentence that gives a scope
 _THE: Final = ARTICLES | DEFINITE
 _LIST_AND: Final = r"(?:and|or|und|oder|et|ou|y|o|e|en|of|i|lub|и|или)"
 #: A member of a list without its article: "have keys: Ms Adeyemi, Mr Frost and the porter".
-_MEMBER: Final = re.compile(
+_MEMBER: Final = lazy.pattern(
     rf"(?:^|[,:;(] |\b{_LIST_AND} )(?:{_LIST_AND} )?(?:{'|'.join(sorted(_THE))} )?"
     rf"(\w+(?:[ '’.-]{{1,2}}\w+){{0,2}})(?=[,;.)]| {_LIST_AND} )"
 )

@@ -8,23 +8,23 @@ Everything goes through the lines once: linear.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import accumulate, groupby, pairwise
 from typing import Final
 
+from turnfold.compression import lazy
 from turnfold.compression.text.blocks import Range
 
-_GAP: Final = re.compile(r"(?<=\S)[ \u00a0]{2,}+(?=\S)")
+_GAP: Final = lazy.pattern(r"(?<=\S)[ \u00a0]{2,}+(?=\S)")
 _FEWEST: Final = 4  # lines of which both halves say something
 _HALF: Final = 2.5  # words of a half, on the average of its column
 _MOST_GAPS: Final = 5  # one line of so many with another gap: else it is a table
 _LETTERS: Final = 0.7  # of all halves
 _LEAST: Final = 16  # characters of the left column
-_END: Final = re.compile(r"(?<!\b[A-Za-z])[.!?…][\"'”’»)\]]*(?=\s+[\"'“‘«(]?[^\Wa-z_]|\s*\Z)")
-_BLANKS: Final = re.compile(r"\s*")
-_WORD: Final = re.compile(r"[^\W\d_]+")
+_END: Final = lazy.pattern(r"(?<!\b[A-Za-z])[.!?…][\"'”’»)\]]*(?=\s+[\"'“‘«(]?[^\Wa-z_]|\s*\Z)")
+_BLANKS: Final = lazy.pattern(r"\s*")
+_WORD: Final = lazy.pattern(r"[^\W\d_]+")
 
 
 def side_by_side(text: str) -> list[list[tuple[Range, ...]]]:

@@ -18,13 +18,15 @@ from itertools import accumulate, pairwise
 from statistics import median
 from typing import Final
 
+from turnfold.compression import lazy
+
 Range = tuple[int, int]
 
-_INDENT: Final = re.compile(r"[ \t│├└─|`]*")  # the branches of a tree too
-_HEAD: Final = re.compile(r"(\S{1,60})(?:[ \t]+(\S{1,60}))?")
-_OPENER: Final = re.compile(r"[\"']?[\w./{}-]{1,80}[\"']?: ?[{\[(]?$")
-_NUMBER: Final = re.compile(r"\d+")
-_LETTER: Final = re.compile(r"[^\W\d_]")
+_INDENT: Final = lazy.pattern(r"[ \t│├└─|`]*")  # the branches of a tree too
+_HEAD: Final = lazy.pattern(r"(\S{1,60})(?:[ \t]+(\S{1,60}))?")
+_OPENER: Final = lazy.pattern(r"[\"']?[\w./{}-]{1,80}[\"']?: ?[{\[(]?$")
+_NUMBER: Final = lazy.pattern(r"\d+")
+_LETTER: Final = lazy.pattern(r"[^\W\d_]")
 _CLOSES: Final = ("}", "]", ")", "</")
 _FEWEST: Final = 3  # records of a list
 _HIGHEST: Final = 12  # levels that are climbed

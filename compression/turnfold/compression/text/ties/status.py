@@ -10,10 +10,10 @@ is valid. "Draft a letter to my landlord." is none.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from turnfold.compression import lazy
 from turnfold.compression.text.lexicon import lexicon
 from turnfold.compression.text.ties.paragraph import HEADED
 from turnfold.compression.text.ties.pieces import ITEM, StatementPiece, before_in_line
@@ -29,33 +29,33 @@ _NOT: Final = _TIES["negative"] - _TIES["weakly-negative"]
 _LIMITS: Final = _NOT | _STATUS | _TIES["only"] | _TIES["excluding"] | _TIES["holds"]
 _SCOPES: Final = _TIES["settings"] - frozenset(("a", "no", "na", "o", "w", "z", "i", "in", "en", "to"))
 _DENSE: Final = tuple(_TIES["status-run-on"])
-_DENSE_SCRIPT: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
-_STRETCHES: Final = re.compile(r"[,;!?()\[\]（）：，；、。「」【】|*_#\"“”]|[.:/–—-](?=\s|\Z)")
-_IN_BRACKETS: Final = re.compile(r"[(\[（【]\s*([^()\[\]（）【】\n]{2,80})[)\]）】]")
+_DENSE_SCRIPT: Final = lazy.pattern(r"[\u3040-\u30ff\u3400-\u9fff]")
+_STRETCHES: Final = lazy.pattern(r"[,;!?()\[\]（）：，；、。「」【】|*_#\"“”]|[.:/–—-](?=\s|\Z)")
+_IN_BRACKETS: Final = lazy.pattern(r"[(\[（【]\s*([^()\[\]（）【】\n]{2,80})[)\]）】]")
 #: A word of its own, none of an address or a path.
-_WORD: Final = re.compile(r"(?<![\w.@/-])[^\W\d_]+(?:['’-][^\W\d_]+)*(?![\w@/]|\.\w)")
+_WORD: Final = lazy.pattern(r"(?<![\w.@/-])[^\W\d_]+(?:['’-][^\W\d_]+)*(?![\w@/]|\.\w)")
 _ON: Final = _REACHED | frozenset(("enabled", "active", "live", "visible", "allowed", "on"))
 _STATES: Final = (["status"], ["state"], ["result"], ["decision"], ["stage"])
 _FALSE: Final = frozenset(("false", "no", "off"))
 _TRUE: Final = frozenset(("true", "yes", "on"))
 _NAME_WORDS: Final = 2  # of a setting's key that says whether the whole holds
-_SET: Final = re.compile(r"""[ \t]*(?:- )?["']?([\w.-]+)["']?[ \t]*[:=][ \t]*["']?([^\s"',]+)["']?,?[ \t]*(?:[#/].*)?""")
+_SET: Final = lazy.pattern(r"""[ \t]*(?:- )?["']?([\w.-]+)["']?[ \t]*[:=][ \t]*["']?([^\s"',]+)["']?,?[ \t]*(?:[#/].*)?""")
 _OPENS: Final = (":", "{", "[", "(")
 _DOCUMENTS: Final = _TIES["documents"]
 _THIS: Final = _TIES["demonstratives"] | frozenset(("questo", "questa", "dit", "deze", "ta", "ten", "bu", "denna", "detta"))
 _LIMITED: Final = _NOT | _STATUS | _TIES["going-on"] | _TIES["ending"]
 _SELF_WORDS: Final = 16
 _BRACKET_ENDS: Final = (")\n", "]\n", "）\n", "】\n")
-_BLANK_LINE: Final = re.compile(r"\n[ \t]*\n\s*\Z")
+_BLANK_LINE: Final = lazy.pattern(r"\n[ \t]*\n\s*\Z")
 _FEW: Final = 6  # words of a status
 _NEAR: Final = 4  # words within which brackets say what is not reached
 _FEW_DENSE: Final = 10  # characters
 _TOP: Final = 12  # sentences among which a page's status stands, titles and fields alone before it
 _TOP_CHARACTERS: Final = 600
 _HEAD: Final = 80  # characters of a head that stands in its line
-_COLONS: Final = re.compile(r"[ \u00a0]?[:：](?=\s|[^\W\d_])")
+_COLONS: Final = lazy.pattern(r"[ \u00a0]?[:：](?=\s|[^\W\d_])")
 _ENDS: Final = (*".!?。！？।؟",)
-_HEADING: Final = re.compile(r"#{1,6}[ \t]+(?=\S)")
+_HEADING: Final = lazy.pattern(r"#{1,6}[ \t]+(?=\S)")
 _FARTHEST: Final = 4000  # characters from a part to its heading
 
 

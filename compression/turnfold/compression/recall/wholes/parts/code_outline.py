@@ -11,12 +11,12 @@ newest.
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
+from turnfold.compression import lazy
 from turnfold.compression.recall.fence import quote_tokens
 from turnfold.compression.recall.wholes.found_work import FoundWork
 from turnfold.compression.recall.wholes.parts.edited_code import HeldCode, OfFile, edits_of, newest_file
@@ -30,7 +30,7 @@ from turnfold.compression.text.quotes import Quotable, Quote
 _DEPTHS: Final = (8, 0, -1)  # greatest indentation of a definition, in characters; -1 leaves out all definitions
 _FEWEST: Final = 3  # lines of an outline
 _MOST_FILES: Final = 60  # that may be quoted whole
-_NAME: Final = re.compile(r"[A-Za-z_$][\w$]+")
+_NAME: Final = lazy.pattern(r"[A-Za-z_$][\w$]+")
 _LEAST: Final = 2  # definitions in a message without file names, from which its code is more than an example
 
 

@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
+from turnfold.compression import lazy
 from turnfold.compression.memo import Memo, of_each
 from turnfold.compression.recall.fence import quote_tokens
 from turnfold.compression.recall.wholes.found_work import FoundWork
@@ -48,7 +49,7 @@ _MOST_CALLED: Final = 3_000  # tokens for functions that an error names
 _MOST_PRINTED: Final = 1_200  # tokens for code printed by tools that a user names
 _LONGEST_CALLED: Final = 6_000  # characters of a definition that is quoted for one of its lines
 _ERRORS: Final = ("trace", "tests")  # kinds of results that report errors
-_COMPILING: Final = re.compile(r":\d+(?::\d+)?[:)]* (?:fatal )?error\b|\(\d+(?:,\d+)?\): error\b", re.IGNORECASE)
+_COMPILING: Final = lazy.pattern(r":\d+(?::\d+)?[:)]* (?:fatal )?error\b|\(\d+(?:,\d+)?\): error\b", re.IGNORECASE)
 _AROUND: Final = 12  # lines above and below a line that belongs to no definition
 _LONG: Final = 1_000  # tokens of a message from which a single file is quoted alone
 _SHORT: Final = 500  # tokens of code that is quoted whole for one of its definitions

@@ -9,13 +9,13 @@ interface the line with its address. So the record that has the most of the ques
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
 
+from turnfold.compression import lazy
 from turnfold.compression.recall.passage_index import Floats, Ints, PassageIndex
 from turnfold.compression.recall.ranking import Terms
 from turnfold.compression.recall.wholes.parts.edited_code import printed_code
@@ -30,7 +30,7 @@ from turnfold.compression.text.ties.stanzas import Stanzas
 
 Range = tuple[int, int]
 
-_LINE: Final = re.compile("\n")
+_LINE: Final = lazy.pattern("\n")
 _LONGEST: Final = 400_000  # characters of a text that is split into records
 _MOST: Final = 1200  # characters of a record
 _FEW: Final = 24  # passages with a word that names a record

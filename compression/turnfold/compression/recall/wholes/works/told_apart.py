@@ -6,10 +6,10 @@ versions of one (``work_forms``), what their kind is called (``text.dialogue.wan
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Final
 
+from turnfold.compression import lazy
 from turnfold.compression.recall.question import content_words
 from turnfold.compression.recall.wholes.works.held_work import HeldWork
 from turnfold.compression.recall.wholes.works.held_works import NO_NAMES, lead
@@ -20,7 +20,7 @@ from turnfold.compression.text.dialogue.wanted.works import AskedWork
 from turnfold.compression.text.quotes import Quotable
 
 #: "Document A", "[Text 2]", "Contract #3: lease".
-_LABEL: Final = re.compile(r"(?:^|(?<![^\W\d_])[^\W\d_]{2,}[ ]?#?)([a-h]|[1-9])[)\]]?[ ]?(?:$|[:–—-])")
+_LABEL: Final = lazy.pattern(r"(?:^|(?<![^\W\d_])[^\W\d_]{2,}[ ]?#?)([a-h]|[1-9])[)\]]?[ ]?(?:$|[:–—-])")
 
 
 def told_apart(

@@ -6,10 +6,10 @@ here: which messages hold works (``held_works``), which versions a message asks 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
+from turnfold.compression import lazy
 from turnfold.compression.memo import Memo
 from turnfold.compression.recall.question import content_words
 from turnfold.compression.recall.wholes.code_changes import code_changes
@@ -28,7 +28,7 @@ _NEXT: Final = 2  # messages between a work and the version that the next reques
 _MOST_WORDS: Final = 0.5  # share of the shorter text's words that versions have in common
 _EDITED_WORDS: Final = 0.8  # the same for texts that were not rewritten: pages on one subject may share half of their words
 _WHOLE: Final = 0.6  # share of the longest form's lines from which a form is complete
-_BEFORE: Final = re.compile(r"\b(?:before|bevor|vor|avant|antes|prima)\b")  # behind it stands what a version has not
+_BEFORE: Final = lazy.pattern(r"\b(?:before|bevor|vor|avant|antes|prima)\b")  # behind it stands what a version has not
 
 
 class WorkForms(NamedTuple):

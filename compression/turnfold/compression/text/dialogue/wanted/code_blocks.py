@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from turnfold.compression import lazy
 from turnfold.compression.text.blocks import Range, fences
 from turnfold.compression.text.kinds import parts
 
@@ -17,16 +18,16 @@ _FEWEST_LINES: Final = 3
 _MOST_NAMES: Final = 200
 _FILE_LINE: Final = 80  # characters of a line above a fence that may name its file
 _CODE: Final = frozenset({"code", "html", "xml", "yaml", "json", "sql"})
-_DEFINED: Final = re.compile(
+_DEFINED: Final = lazy.pattern(
     r"^[^\S\n]{0,16}(?:(?:export|public|private|protected|internal|async|static|default|abstract|final|pub|open|data)[^\S\n]+){0,4}"
     r"(?:def|class|function|interface|type|struct|enum|trait|impl|fn|func|module|const|let|var|object|record|table|view)[^\S\n]+"
     r"(?:\([^()\n]{0,60}\)[^\S\n]{0,4})?([A-Za-z_$][\w$]{0,60})",
     re.MULTILINE | re.IGNORECASE,
 )
 _OPENING: Final = (":", "{")  # ends of a line that begins a part
-_CALLED: Final = re.compile(r"(?<![^\s(:={<])[^\s(:={<]++(?=\s*+[(:={<])")
+_CALLED: Final = lazy.pattern(r"(?<![^\s(:={<])[^\s(:={<]++(?=\s*+[(:={<])")
 #: Beginnings of lines that open a block without being a named part.
-_FLOW: Final = re.compile(
+_FLOW: Final = lazy.pattern(
     r"(?:if|for|while|else|elif|try|except|finally|with|do|switch|case|default|catch|match|until|unless|when|return)\b|[-{})]"
 )
 

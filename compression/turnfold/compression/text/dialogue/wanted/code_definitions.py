@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from turnfold.compression import lazy
 from turnfold.compression.text.blocks import Range
 from turnfold.compression.text.dialogue.wanted.code_files import FILE
 
@@ -27,7 +28,7 @@ _OF_TERRAFORM: Final = r"(?:resource|data|module|variable|output|provider)"
 #: A definition, at the beginning of its line: a class or function by its word, a method by its brackets and what opens its body,
 #: a function that is a value, a value of the outermost level, what SQL creates, what Terraform has, a rule of style sheets, a
 #: target with its commands, a stage of a Dockerfile.
-_DEFINED: Final = re.compile(
+_DEFINED: Final = lazy.pattern(
     rf"^([^\S\n]{{0,16}})(?:{_MODIFIERS}{{0,4}}{_WORDS}"
     rf"[^\S\n]+(?:\([^()\n]{{0,60}}\)[^\S\n]{{0,4}})?(?:\w{{1,60}}[.:]{{1,2}}){{0,4}}{_NAMED}"
     rf"|{_MODIFIERS}{{0,4}}(?:[\w$<>\[\],.?*&:]{{1,60}}[^\S\n]+){{0,2}}[*&]{{0,2}}{_NAMED}"
@@ -43,18 +44,18 @@ _DEFINED: Final = re.compile(
     rf"|(?<=^)FROM[^\S\n][^\n]{{1,200}}[^\S\n](?i:AS)[^\S\n]+{_HYPHENED}[^\S\n]*$)",
     re.MULTILINE,
 )
-_CREATED: Final = re.compile(r"CREATE\b[^\n]*", re.IGNORECASE)
-_TAGGED: Final = re.compile(r"\bAS\s+(\$\w*\$)", re.IGNORECASE)
-_SQL_BEGINS: Final = re.compile(r"^[^\S\n]*BEGIN\b", re.IGNORECASE | re.MULTILINE)
-_SQL_ENDS: Final = re.compile(r"^END\b[^\n]*", re.IGNORECASE | re.MULTILINE)
-_STAGE: Final = re.compile(r"^FROM[^\S\n]", re.MULTILINE)
+_CREATED: Final = lazy.pattern(r"CREATE\b[^\n]*", re.IGNORECASE)
+_TAGGED: Final = lazy.pattern(r"\bAS\s+(\$\w*\$)", re.IGNORECASE)
+_SQL_BEGINS: Final = lazy.pattern(r"^[^\S\n]*BEGIN\b", re.IGNORECASE | re.MULTILINE)
+_SQL_ENDS: Final = lazy.pattern(r"^END\b[^\n]*", re.IGNORECASE | re.MULTILINE)
+_STAGE: Final = lazy.pattern(r"^FROM[^\S\n]", re.MULTILINE)
 _LONGEST_SQL: Final = 20_000  # characters
 _NO_NAMES: Final = frozenset(
     {"if", "for", "while", "switch", "catch", "return", "else", "with", "match", "when", "elif", "foreach"}
 )
-_CLOSES: Final = re.compile(r"end\b")
+_CLOSES: Final = lazy.pattern(r"end\b")
 #: Marks for omitted code: "# ... existing code ...", "// rest unchanged".
-ELIDED: Final = re.compile(
+ELIDED: Final = lazy.pattern(
     r"^[^\S\n]*(?:#|//|--|/\*|<!--|\{/\*)\s*(?:\.\.\.|…|(?:the )?(?:rest|remaining|existing|other|previous|unchanged)\b)",
     re.MULTILINE,
 )

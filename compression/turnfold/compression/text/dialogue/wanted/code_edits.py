@@ -12,22 +12,23 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from turnfold.compression import lazy
 from turnfold.compression.text.blocks import Range
 from turnfold.compression.text.dialogue.wanted.code_files import FILE
 
 _NEAR: Final = 4  # lines between the one that names a file and the edit
 _MOST: Final = 200  # edits of a message
 _LONGEST: Final = 20_000  # characters of an edit
-_SEARCHED: Final = re.compile(
+_SEARCHED: Final = lazy.pattern(
     r"^(?:<{5,9} ?(?:SEARCH|ORIGINAL|HEAD)|-{5,9} ?SEARCH)[^\n]{0,40}\n(?P<old>(?:(?!={5,9}\n).*\n){0,400})={5,9}\n"
     r"(?P<new>(?:(?!>{5,9} |\+{5,9} ?REPLACE).*\n){0,400})(?:>{5,9} ?|\+{5,9} ?)\w+[^\n]{0,40}$",
     re.MULTILINE,
 )
 #: Lines of a diff from the first that is taken away or put in, and of its file's name.
-_HUNK: Final = re.compile(r"^@@[^\n]*\n(?:[ +\-\\][^\n]*\n?|\n(?=[ +\-]))+", re.MULTILINE)
-_BARE_DIFF: Final = re.compile(r"^(?:```|~~~)(?:diff|patch)\n(?P<body>(?:(?!```|~~~).*\n){1,400})(?:```|~~~)", re.MULTILINE)
-_OF_FILE: Final = re.compile(r"^(?:\+\+\+ (?:b/)?|\*\*\* (?:Update|Add) File: |diff --git a/)(\S{1,300})", re.MULTILINE)
-_ARGUMENTS: Final = re.compile(r"^\w{1,64} (\{\"[^\n]*\})[^\S\n]*$", re.MULTILINE)
+_HUNK: Final = lazy.pattern(r"^@@[^\n]*\n(?:[ +\-\\][^\n]*\n?|\n(?=[ +\-]))+", re.MULTILINE)
+_BARE_DIFF: Final = lazy.pattern(r"^(?:```|~~~)(?:diff|patch)\n(?P<body>(?:(?!```|~~~).*\n){1,400})(?:```|~~~)", re.MULTILINE)
+_OF_FILE: Final = lazy.pattern(r"^(?:\+\+\+ (?:b/)?|\*\*\* (?:Update|Add) File: |diff --git a/)(\S{1,300})", re.MULTILINE)
+_ARGUMENTS: Final = lazy.pattern(r"^\w{1,64} (\{\"[^\n]*\})[^\S\n]*$", re.MULTILINE)
 _OLD: Final = ("old_str", "old_string", "oldText", "old_text", "search", "old_code")
 _NEW: Final = ("new_str", "new_string", "newText", "new_text", "replace", "new_code")
 _PATHS: Final = ("path", "file_path", "filePath", "target_file", "filename", "file")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
+from turnfold.compression import lazy
 from turnfold.compression.text.blocks import Range
 from turnfold.compression.text.lexicon import lexicon
 
@@ -18,14 +19,14 @@ SUFFIXES: Final = (
     "py|pyi|js|jsx|mjs|cjs|ts|tsx|vue|svelte|java|kt|kts|scala|go|rs|rb|php|c|cc|cpp|cxx|h|hpp|cs|swift|dart|lua|pl|ex|exs|erl|hs|ml"
     "|sh|bash|ps1|sql|css|scss|html?|xml|ya?ml|toml|json|ini|cfg|conf|env|md|txt|tf|gradle|proto|graphql|r|jl"
 )
-FILE: Final = re.compile(
+FILE: Final = lazy.pattern(
     rf"(?<![\w.@+/\\-])((?:[\w@.+-]{{1,80}}[/\\]|/){{0,12}}(?:[\w@+-][\w@.+-]{{0,80}}\.(?:{SUFFIXES})|Dockerfile|Makefile))(?![\w/-])",
     re.IGNORECASE,
 )
 _LABELS: Final = lexicon("code_parts")["labels"]
-_WORDS: Final = re.compile(r"[^\W\d_]+")
-_BRINGS: Final = re.compile(r"\s*(?:import|from|require|use|using|include|#\s*include|export|@import|source|const|let|var)\b")
-_LINE_END: Final = re.compile(r"\n")
+_WORDS: Final = lazy.pattern(r"[^\W\d_]+")
+_BRINGS: Final = lazy.pattern(r"\s*(?:import|from|require|use|using|include|#\s*include|export|@import|source|const|let|var)\b")
+_LINE_END: Final = lazy.pattern(r"\n")
 
 
 class FilePart(NamedTuple):

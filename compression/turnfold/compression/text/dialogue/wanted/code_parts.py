@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
+from turnfold.compression import lazy
 from turnfold.compression.text.dialogue.wanted.code_files import FILE, SUFFIXES
 from turnfold.compression.text.lexicon import one_of
 
@@ -17,22 +18,22 @@ _LONGEST_ERROR: Final = 30_000  # characters of one with an error
 _MOST_CALLS: Final = 40  # in it
 _MOST_JOINED: Final = 4  # words of a request that are one name in code
 _SHORTEST_JOINED: Final = 7  # letters of such a name
-_IDENTIFIER: Final = re.compile(r"[A-Za-z_$][\w$]*")
-_HYPHENED: Final = re.compile(r"(?<![\w/@.-])[.#]?([A-Za-z_]\w*(?:-\w+)+)(?![\w-])|(?<!\S)[.#]([A-Za-z]\w+)(?!\S)")
-_CODE_SHAPED: Final = re.compile(r"\w_\w|^_+\w|[a-z\d][A-Z]|[A-Z]{2}[a-z]|[a-z]\d|\$")
+_IDENTIFIER: Final = lazy.pattern(r"[A-Za-z_$][\w$]*")
+_HYPHENED: Final = lazy.pattern(r"(?<![\w/@.-])[.#]?([A-Za-z_]\w*(?:-\w+)+)(?![\w-])|(?<!\S)[.#]([A-Za-z]\w+)(?!\S)")
+_CODE_SHAPED: Final = lazy.pattern(r"\w_\w|^_+\w|[a-z\d][A-Z]|[A-Z]{2}[a-z]|[a-z]\d|\$")
 _KIND: Final = rf"(?:{one_of('code_parts', 'kinds')})"
-_BEHIND_KIND: Final = re.compile(rf"\b{_KIND}[^\S\n]+[`\"']?([A-Za-z_$][\w$]+)", re.IGNORECASE)
-_BEFORE_KIND: Final = re.compile(rf"(?<![\w$])([A-Za-z_$][\w$]+)[`\"']?[^\S\n]+{_KIND}\b", re.IGNORECASE)
-_IN_MARKS: Final = re.compile(r"`([A-Za-z_$][\w$.]*)(?:\([^`\n]*\))?`|(?<!\w)(?<!\w\$)\b([A-Za-z_$][\w$]*)\(")
-_LISTS: Final = re.compile(rf"\b(?:{one_of('code_parts', 'several')})\b", re.IGNORECASE)
-_WHOLE: Final = re.compile(rf"\b(?:{one_of('code_parts', 'whole')})\b", re.IGNORECASE)
-_CHANGED: Final = re.compile(
+_BEHIND_KIND: Final = lazy.pattern(rf"\b{_KIND}[^\S\n]+[`\"']?([A-Za-z_$][\w$]+)", re.IGNORECASE)
+_BEFORE_KIND: Final = lazy.pattern(rf"(?<![\w$])([A-Za-z_$][\w$]+)[`\"']?[^\S\n]+{_KIND}\b", re.IGNORECASE)
+_IN_MARKS: Final = lazy.pattern(r"`([A-Za-z_$][\w$.]*)(?:\([^`\n]*\))?`|(?<!\w)(?<!\w\$)\b([A-Za-z_$][\w$]*)\(")
+_LISTS: Final = lazy.pattern(rf"\b(?:{one_of('code_parts', 'several')})\b", re.IGNORECASE)
+_WHOLE: Final = lazy.pattern(rf"\b(?:{one_of('code_parts', 'whole')})\b", re.IGNORECASE)
+_CHANGED: Final = lazy.pattern(
     rf"\b(?:{one_of('code_parts', 'last')})[^\S\n]+(?:\w+[^\S\n]+)?(?:{one_of('code_parts', 'changes')})\b"
     rf"|\b(?:{one_of('code_parts', 'undoing')})\b",
     re.IGNORECASE,
 )
 #: A place in a file, as errors name it, with the function there: of Python, of Java and JavaScript, of PHP, of compilers.
-_CALL: Final = re.compile(
+_CALL: Final = lazy.pattern(
     r"File \"(?P<python>[^\"\n]{1,300})\", line (?P<python_line>\d{1,6})(?:, in (?P<python_name>[\w.<>]{1,80}))?"
     r"|\bat (?:async )?(?:new )?(?P<name>[\w$.<>#\[\] ]{1,120}?) ?"
     r"\((?:file://)?(?P<path>[^()\n:]{1,300}):(?P<line>\d{1,6})(?::\d{1,6})?\)"
@@ -40,7 +41,7 @@ _CALL: Final = re.compile(
     r"(?:: (?:[\w\\]{1,80}(?:->|::))?(?P<php_name>\w{1,80})\()?"
     rf"|(?<![\w/\\.-])(?P<file>[\w./\\@-]{{0,200}}\.(?:{SUFFIXES}))(?::|\(|\"?, line |\ on line )(?P<file_line>\d{{1,6}})\b"
 )
-_OF_LIBRARY: Final = re.compile(
+_OF_LIBRARY: Final = lazy.pattern(
     r"site-packages|node_modules|[/\\]lib[/\\]python|[/\\]vendor[/\\]|^node:|^internal/|^<|\.m2[/\\]|\.cargo[/\\]"
 )
 _KEYS: Final = (

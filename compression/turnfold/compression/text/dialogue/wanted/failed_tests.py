@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from turnfold.compression import lazy
 from turnfold.compression.text import words
 from turnfold.compression.text.blocks import Range
 from turnfold.compression.text.lexicon import lexicon
@@ -21,7 +22,7 @@ _PARTS: Final = ("fail", "test", "list")
 _RUN_ON: Final = {part: tuple(sorted(word for word in _TABLE[part] if not words.words(word))) for part in _PARTS}
 #: How programs name a failed test.
 _WAYS: Final = tuple(
-    re.compile(pattern, re.MULTILINE)
+    lazy.pattern(pattern, re.MULTILINE)
     for pattern in (
         r"^(?:FAILED|ERROR) \S+::\S[^\n]*|^(?=\S++ (?:FAILED|ERROR)\b)[^\s:]\S*?::\S[^\n]*",  # pytest
         r"^_{3,} \S[^\n]* _{3,}$",

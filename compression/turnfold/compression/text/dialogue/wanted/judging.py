@@ -10,9 +10,9 @@ it. A question does with any such word, a request with a verb at its beginning; 
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
+from turnfold.compression import lazy
 from turnfold.compression.memo import remembering
 from turnfold.compression.text import words
 from turnfold.compression.text.lexicon import lexicon, one_of
@@ -24,17 +24,19 @@ _JUDGING: Final = _TABLES["judging"]
 _NOUNS: Final = _TABLES["prose"]  # "resume" may be one, or say what is to be done
 #: Words that ask about a work as a whole.
 JUDGED: Final = (_TABLES["judged"] | _JUDGING) - _NOUNS
-_PHRASES: Final = re.compile(rf"\b(?:{one_of('works', 'judged phrases')})\b")
-_RUN_ON: Final = re.compile(one_of("works", "run-on judged"))
+_PHRASES: Final = lazy.pattern(rf"\b(?:{one_of('works', 'judged phrases')})\b")
+_RUN_ON: Final = lazy.pattern(one_of("works", "run-on judged"))
 _SPEAKERS: Final = lexicon("speech")["speakers"]  # whoever tells something
 #: What is looked up in a text, "according to the report", is not asked of the text.
-_ACCORDING: Final = re.compile(r"\b(?:according to|laut|gemäß|selon|d['’]après|según|secondo|segundo|volgens|согласно|według)\b")
+_ACCORDING: Final = lazy.pattern(
+    r"\b(?:according to|laut|gemäß|selon|d['’]après|según|secondo|segundo|volgens|согласно|według)\b"
+)
 _ASKING: Final = _TABLES["asking"]
 _MOST_WORDS: Final = 15  # of a question without a question mark
 _FIRST_WORDS: Final = 4  # first words of a sentence, among which its verb is
 _LONGEST: Final = 400  # characters of a request that refers to remarks; a longer one contains them
 _BETWEEN: Final = r"(?:[^\W_][\w'-]* ){0,3}"  # "your two other review comments"
-_REMARKS: Final = re.compile(
+_REMARKS: Final = lazy.pattern(
     rf"(?<!\w)(?:(?:{one_of('remarks', 'own')}) {_BETWEEN}(?:{one_of('remarks', 'remarks')})"
     rf"|{one_of('remarks', 'remarked')})(?!\w)"
     rf"|{one_of('remarks', 'run-on')}"

@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from itertools import islice, pairwise
 from typing import Final, NamedTuple
 
+from turnfold.compression import lazy
 from turnfold.compression.text import words
 from turnfold.compression.text.blocks import Range, line_end
 from turnfold.compression.text.lexicon import lexicon, one_of
@@ -29,25 +30,25 @@ _LONGEST_HEAD: Final = 240  # characters
 _MOST_LINES: Final = 20_000
 _BELOW: Final = 10  # lines of a part in which it may be named
 _TABLE: Final = lexicon("keyed_blocks")
-_WORD: Final = re.compile(r"[^\W_][\w$-]*(?:\.[\w$-]+)*|_[\w$-]+")
-_PAIR: Final = re.compile(r"(?<![^\W\d_])([^\W\d_]{3,})[^\S\n]*(?:no\.?|nr\.?|#|\()?[^\S\n]*(\d{1,3})(?![\w.]*\d)")
+_WORD: Final = lazy.pattern(r"[^\W_][\w$-]*(?:\.[\w$-]+)*|_[\w$-]+")
+_PAIR: Final = lazy.pattern(r"(?<![^\W\d_])([^\W\d_]{3,})[^\S\n]*(?:no\.?|nr\.?|#|\()?[^\S\n]*(\d{1,3})(?![\w.]*\d)")
 #: A line that opens a block: it ends with a bracket or a colon, or with the end of a tag, or is an item of a list with a key.
-_DAY: Final = re.compile(
+_DAY: Final = lazy.pattern(
     r"(?<![\w.:])(\d{1,2})(?:st|nd|rd|th|\.)?[^\S\n](?:of[^\S\n]|de[^\S\n])?([^\W\d_]{3,})|(?<![^\W\d_])([^\W\d_]{3,})[^\S\n](\d{1,2})(?![\w:])"
 )
-_ISO_DAY: Final = re.compile(r"(?<!\d)\d{4}-(\d\d)-(\d\d)(?!\d)")
+_ISO_DAY: Final = lazy.pattern(r"(?<!\d)\d{4}-(\d\d)-(\d\d)(?!\d)")
 _MONTHS: Final = {word: int(number) for number, listed in lexicon("months").items() if number.isdigit() for word in listed}
-_OPENS: Final = re.compile(r"[{(\[][\w:.-]+,\s*$|[{(\[:>]\s*(?:[&!|#/][^\n]*)?$|^[ \t]*- [\w.\"'-]{1,60}:")
+_OPENS: Final = lazy.pattern(r"[{(\[][\w:.-]+,\s*$|[{(\[:>]\s*(?:[&!|#/][^\n]*)?$|^[ \t]*- [\w.\"'-]{1,60}:")
 #: A line of few words between blank lines, as above a recipe or a poem.
-_TITLE: Final = re.compile(r"[\"“„«]?[^\W\d_a-zà-ÿ][\w'’-]*(?:[ ,&]{1,2}[\w'’()-]+){1,7}[\"”“»]?$")
+_TITLE: Final = lazy.pattern(r"[\"“„«]?[^\W\d_a-zà-ÿ][\w'’-]*(?:[ ,&]{1,2}[\w'’()-]+){1,7}[\"”“»]?$")
 _NO_TITLE: Final = frozenset(string.printable).difference(string.ascii_uppercase, '"')  # with which no such line begins
 #: A line that opens a block of a program.
-_CODE: Final = re.compile(
+_CODE: Final = lazy.pattern(
     r"[ \t]*(?:\} ?)?(?:for|if|elif|else|while|with|try|except|finally|switch|case|catch|do|return|foreach|match|when|new)\b"
     r"|[^\n]*\)[^()\n<>]{0,40}[:{][ \t]*$|[^\n]*=[ \t]*[\w.]+\($"
 )
-_CLOSES: Final = re.compile(r"[ \t]*(?:[}\])]|</|end\b)")
-_MARKED: Final = re.compile(
+_CLOSES: Final = lazy.pattern(r"[ \t]*(?:[}\])]|</|end\b)")
+_MARKED: Final = lazy.pattern(
     r"(?P<commit>commit [0-9a-f]{7,64}\b)|(?P<doc>apiVersion:)|(?P<file>diff --git |Index: )"
     r"|(?P<hunk>@@ )|(?P<table>\[\[?[^\]\[\n]{1,80}\]\]?[ \t]*(?:[#;][^\n]*)?$)"
     r"|(?P<ruled>(?P<sign>[=_#*-])(?P=sign){2,}[ \t]+[^\n]{2,100}?[ \t]+(?P=sign){3,}[ \t]*$)|(?P<group>##\[group\]|::group::)"
@@ -58,29 +59,29 @@ _RANKS: Final = {"commit": -10, "doc": -9, "file": -9, "group": -9, "ends": -9, 
 _TITLED: Final = -6
 _KINDS: Final = {"file": ("file", "files"), "commit": ("commit", "commits")}  # what people call such parts
 _ABOUT: Final = "metadata"  # a block whose name is that of what it stands in
-_BEGIN: Final = re.compile(r"[ \t]*\\begin\{(\w+)\*?\}")
-_END: Final = re.compile(r"[ \t]*\\end\{(\w+)\*?\}")
+_BEGIN: Final = lazy.pattern(r"[ \t]*\\begin\{(\w+)\*?\}")
+_END: Final = lazy.pattern(r"[ \t]*\\end\{(\w+)\*?\}")
 _ENVIRONMENT: Final = -3
-_LABEL: Final = re.compile(r"\\label\{([^}\n]{1,60})\}|^[ \t]*(?:kind|name):[ \t]*[\"']?([\w.-]{1,60})", re.MULTILINE)
-_FIRST: Final = re.compile(r"^[^\w\n]*(\w[\w-]*)", re.MULTILINE)
+_LABEL: Final = lazy.pattern(r"\\label\{([^}\n]{1,60})\}|^[ \t]*(?:kind|name):[ \t]*[\"']?([\w.-]{1,60})", re.MULTILINE)
+_FIRST: Final = lazy.pattern(r"^[^\w\n]*(\w[\w-]*)", re.MULTILINE)
 #: A line that says which one a block is: "name: x", "<artifactId>x</artifactId>".
-_NAMING: Final = re.compile(
+_NAMING: Final = lazy.pattern(
     r"[ \t]*(?:- )?[<\"']?(?:\w{0,12}[_-]?name|id|key|kind|slug|label|title|type|artifactId|operationId|resource|service|host)"
     r"[\"'>]?[ \t]*[:=]?[ \t]*[\"']?([\w./:@-]{1,60})[\"']?[ \t]*(?:[,;]|</\w+>)?$"
 )
 #: What makes a text worth a look: three lines that open something deeper, or mark a part.
-_SIGNS: Final = re.compile(
+_SIGNS: Final = lazy.pattern(
     r"\n(?:(?<=[{(\[:>,]\n)[ \t]+\S|apiVersion:|diff --git |commit [0-9a-f]{7,64}\b"
     r"|@@ |\[[\w.\" -]{1,80}\]\n|[_=*#-]{3,} \w|\\begin\{|##\[group\]"
     r"|\S[^\n.:;!?{}]{5,80}\n\n|[\w./-]{1,60}:[^\n=]{0,80}\n\t)"
 )
-_REPORTS: Final = re.compile(r"^(?:diff --git |@@ -\d|_{3,} \w[^\n]* _{3,}$)", re.MULTILINE)
-_CODE_SHAPED: Final = re.compile(r"\w[_.:-]\w|^_+\w|[a-z\d][A-Z]|[A-Z]{2}[a-z]|[a-z]\d")
+_REPORTS: Final = lazy.pattern(r"^(?:diff --git |@@ -\d|_{3,} \w[^\n]* _{3,}$)", re.MULTILINE)
+_CODE_SHAPED: Final = lazy.pattern(r"\w[_.:-]\w|^_+\w|[a-z\d][A-Z]|[A-Z]{2}[a-z]|[a-z]\d")
 #: "#signup", ".btn", "[tool]", "/cart/", "`name`".
-_MARKED_WORD: Final = re.compile(r"(?<![\w#@/.\[])[#@/.\[]([^\W\d_][\w$-]{1,60})|([`\"'“])([^\W_][\w$-]{1,60})[`\"'”]")
+_MARKED_WORD: Final = lazy.pattern(r"(?<![\w#@/.\[])[#@/.\[]([^\W\d_][\w$-]{1,60})|([`\"'“])([^\W_][\w$-]{1,60})[`\"'”]")
 _PLURAL: Final = 4  # letters from which an "s" is no part of the word
-_LISTS: Final = re.compile(rf"\b(?:{one_of('keyed_blocks', 'lists')})\b")
-_ONE_OF: Final = re.compile(rf"\b(?:{one_of('keyed_blocks', 'one of')})\b")
+_LISTS: Final = lazy.pattern(rf"\b(?:{one_of('keyed_blocks', 'lists')})\b")
+_ONE_OF: Final = lazy.pattern(rf"\b(?:{one_of('keyed_blocks', 'one of')})\b")
 _ASIDE: Final = _TABLE["aside"]  # words with which somebody asks for a block, whatever it is
 
 

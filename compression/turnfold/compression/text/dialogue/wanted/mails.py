@@ -11,6 +11,7 @@ import re
 from itertools import pairwise
 from typing import Final, NamedTuple
 
+from turnfold.compression import lazy
 from turnfold.compression.text.blocks import Range
 from turnfold.compression.text.dialogue.wanted.picks import PLACES
 from turnfold.compression.text.lexicon import lexicon, one_of
@@ -21,11 +22,11 @@ _LONGEST: Final = 200  # characters of a request; a longer one contains its own 
 _HEAD: Final = 120  # characters of the line above an email that says whose it is
 _OPENING: Final = 400  # characters of a message in which an email's own head stands
 _BACK: Final = 3  # words from a noun back to its place
-_FIELDS: Final = re.compile(r"^(?:From|Von|De|Da|Van|Od|От): .+\n(?:[A-Z][\w-]{1,20}: .*\n){1,6}", re.MULTILINE)
-_CAPITAL: Final = re.compile(r"[^\W\d_a-zà-ÿ][^\W\d_]+")
-_NAME: Final = re.compile(rf"(?<=[\w:,] ){_CAPITAL.pattern}")
+_FIELDS: Final = lazy.pattern(r"^(?:From|Von|De|Da|Van|Od|От): .+\n(?:[A-Z][\w-]{1,20}: .*\n){1,6}", re.MULTILINE)
+_CAPITAL: Final = lazy.pattern(r"[^\W\d_a-zà-ÿ][^\W\d_]+")
+_NAME: Final = lazy.pattern(rf"(?<=[\w:,] ){_CAPITAL.pattern}")
 _SIGNATURE: Final = 3  # words of one, at most
-_SAYS_WHOSE: Final = re.compile(rf"\b(?:{one_of('mails', 'from')})\b")
+_SAYS_WHOSE: Final = lazy.pattern(rf"\b(?:{one_of('mails', 'from')})\b")
 
 
 class NamedMails(NamedTuple):

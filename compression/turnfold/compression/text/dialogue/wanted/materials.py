@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from turnfold.compression import lazy
 from turnfold.compression.text.blocks import Range
 from turnfold.compression.text.lexicon import lexicon, one_of
 from turnfold.compression.text.words import is_function_word, words
@@ -31,21 +32,21 @@ class Material(NamedTuple):
 
 
 _ASKS: Final = {
-    kind: re.compile(rf"\b(?:{one_of('materials', kind)})\b|{one_of('materials', f'{kind} run-on')}")
+    kind: lazy.pattern(rf"\b(?:{one_of('materials', kind)})\b|{one_of('materials', f'{kind} run-on')}")
     for kind in ("tables", "routes")
 }
-_CODE: Final = re.compile(rf"\b(?:{one_of('materials', 'code')})\b|{one_of('materials', 'code run-on')}")
-_ALL_CODE: Final = re.compile(rf"\b(?:{one_of('materials', 'all code')})\b|{one_of('materials', 'all code run-on')}")
+_CODE: Final = lazy.pattern(rf"\b(?:{one_of('materials', 'code')})\b|{one_of('materials', 'code run-on')}")
+_ALL_CODE: Final = lazy.pattern(rf"\b(?:{one_of('materials', 'all code')})\b|{one_of('materials', 'all code run-on')}")
 _GENERAL: Final = frozenset(
     word for section in ("code", "general") for phrase in lexicon("materials")[section] for word in phrase.split("_")
 )
-_TABLE: Final = re.compile(
+_TABLE: Final = lazy.pattern(
     r"^[^\S\n]*(?:create\s+(?:temp(?:orary)?\s+)?(?:table|view|materialized view|type)\s+(?:if\s+not\s+exists\s+)?"
     r"|(?:model|table)\s+(?=\w+\s*\{)|alter\s+table\s+(?:only\s+)?)([\w.\"`\[\]]{1,80})",
     re.IGNORECASE | re.MULTILINE,
 )
-_STATEMENT_END: Final = re.compile(r";|^[^\S\n]*[)}]|\n[^\S\n]*\n|^```", re.MULTILINE)
-_ROUTE: Final = re.compile(
+_STATEMENT_END: Final = lazy.pattern(r";|^[^\S\n]*[)}]|\n[^\S\n]*\n|^```", re.MULTILINE)
+_ROUTE: Final = lazy.pattern(
     r"^[^\S\n]*(?:(?:[-*•]|\d+[.)]|[|`])[^\S\n]*+)*+"
     r"(?:GET|POST|PUT|PATCH|DELETE|HEAD)\b[`|*\s]{1,6}(/[^\s`|]{0,200})",
     re.MULTILINE,

@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import Final, NamedTuple
 
+from turnfold.compression import lazy
 from turnfold.compression.text import words
 from turnfold.compression.text.blocks import Range
 from turnfold.compression.text.dialogue.wanted.row_numbers import COUNT_WORDS
@@ -30,7 +31,7 @@ _ASKED: Final = r"(\d{1,2}:\d\d(?::\d\d)?)(?![\d/])"
 _MINUTE_WORD: Final = rf"(?:{one_of('moments', 'minute')})"
 _AND: Final = rf"(?:{one_of('moments', 'and')})"
 #: A line with its time: a cue of captions, a transcript's "[00:12:30]" or "12:30", a log's or a chat's with a date in front.
-_LINE: Final = re.compile(
+_LINE: Final = lazy.pattern(
     r"^[ \t]*(?:\d+\n)?(?P<cue>(?:\d{1,2}:)?\d{1,2}:\d\d)[.,]\d{1,3} --> [\d:.,]{5,12}[^\n]*"
     r"|^[ \t]*[\[(]?(?:(?P<date>\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}|\w{3} [ \d]\d)[,T ] ?)?(?P<time>\d{1,2}:\d\d(?::\d\d)?)"
     r"(?:[.,]\d{1,6})?"
@@ -38,32 +39,32 @@ _LINE: Final = re.compile(
     re.MULTILINE,
 )
 #: The same with its time behind something else: a level, an address, the key of a record.
-_DATED: Final = re.compile(
+_DATED: Final = lazy.pattern(
     r"^[^\n]{1,80}?(?<![\w.:/-])(?P<date>\d{1,4}[-/.](?:\d{1,2}|[A-Za-z]{3})[-/.]\d{1,4})[T :](?P<time>\d{1,2}:\d\d(?::\d\d)?)"
     r"(?:[.,]\d{1,9})?(?![\d:])(?P<cue>(?!))?(?P<half>(?!))?",
     re.MULTILINE,
 )
 _MOST_SAY: Final = 0.8  # of the lines of a log
-_BETWEEN: Final = re.compile(
+_BETWEEN: Final = lazy.pattern(
     rf"\b(?:{one_of('moments', 'between')})\s+(?:{_MINUTE_WORD}\s+)?{_ASKED}\s*{_AND}\s*{_ASKED}"
     rf"|{_ASKED} ?(?:[-–—~～到至]|から|에서|부터) ?{_ASKED}"
 )
-_AT: Final = re.compile(rf"(?<!\w)(?:{one_of('moments', 'at')})\s+(?:{_MINUTE_WORD}\s+|\d{{4}}-\d\d-\d\d[t ])?{_ASKED}")
+_AT: Final = lazy.pattern(rf"(?<!\w)(?:{one_of('moments', 'at')})\s+(?:{_MINUTE_WORD}\s+|\d{{4}}-\d\d-\d\d[t ])?{_ASKED}")
 #: What is asked of a time stands behind it in some scripts, and in Turkish ("12:30'da ne denildi?"); in brackets it is a stamp.
-_TIME_ALONE: Final = re.compile(rf"(?<![\d:/.\-\[(]){_ASKED}")
-_HAS_TIME_FIRST: Final = re.compile(r"[\u0590-\u1fff\u2e80-\ud7ff]|\d['’][dt][ae]n?\b")
-_MINUTES: Final = re.compile(rf"\b{_MINUTE_WORD}\s+(\d{{1,3}})(?!:)(?:\s*{_AND}\s*(?:{_MINUTE_WORD}\s+)?(\d{{1,3}})(?![\d:]))?")
-_OF_MINUTES: Final = re.compile(
+_TIME_ALONE: Final = lazy.pattern(rf"(?<![\d:/.\-\[(]){_ASKED}")
+_HAS_TIME_FIRST: Final = lazy.pattern(r"[\u0590-\u1fff\u2e80-\ud7ff]|\d['’][dt][ae]n?\b")
+_MINUTES: Final = lazy.pattern(rf"\b{_MINUTE_WORD}\s+(\d{{1,3}})(?!:)(?:\s*{_AND}\s*(?:{_MINUTE_WORD}\s+)?(\d{{1,3}})(?![\d:]))?")
+_OF_MINUTES: Final = lazy.pattern(
     rf"\b(?:(?P<first>{one_of('moments', 'first')})|{one_of('moments', 'last')})\s+(?P<many>\d{{1,3}}|\w+)\s+{_MINUTE_WORD}\b"
 )
 #: An hour without minutes, which is all of it: "at 3 pm", "um 15 Uhr", and two of them.
 _HOUR: Final = rf"(\d{{1,2}})(?::(\d\d))?[^\S\n]?({one_of('moments', 'half')}|{one_of('moments', 'hour')})?(?!\w|:\d)"
-_AT_HOUR: Final = re.compile(rf"(?<!\w)(?P<at>{one_of('moments', 'at')})\s+{_HOUR}")
-_BETWEEN_HOURS: Final = re.compile(rf"\b(?P<between>{one_of('moments', 'between')})\s+{_HOUR}\s*{_AND}\s*{_HOUR}")
+_AT_HOUR: Final = lazy.pattern(rf"(?<!\w)(?P<at>{one_of('moments', 'at')})\s+{_HOUR}")
+_BETWEEN_HOURS: Final = lazy.pattern(rf"\b(?P<between>{one_of('moments', 'between')})\s+{_HOUR}\s*{_AND}\s*{_HOUR}")
 _LAST_HOUR: Final = 23
 _MOST_LINES: Final = 80  # of days that a message does not tell apart
 _TABLES: Final = lexicon("moments")
-_SPEAKER: Final = re.compile(r"[\])\s,–-]{0,4}([^\W\d_][\w.'’-]*(?: [\w.'’-]+){0,2}):\s")
+_SPEAKER: Final = lazy.pattern(r"[\])\s,–-]{0,4}([^\W\d_][\w.'’-]*(?: [\w.'’-]+){0,2}):\s")
 
 
 class TimedLine(NamedTuple):

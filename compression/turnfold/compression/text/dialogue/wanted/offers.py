@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
+from turnfold.compression import lazy
 from turnfold.compression.memo import remembering
 from turnfold.compression.text.blocks import Range
 from turnfold.compression.text.dialogue.wanted.picks import PLACES
@@ -26,16 +27,16 @@ _LONGEST_TEXT: Final = 6000  # and of a text that offers several things
 _KNOWN: Final = one_of("offers", "known")
 _BEFORE_LAST: Final = one_of("offers", "before last")
 _ORDINAL: Final = "|".join(re.escape(word) for word in sorted(PLACES, key=len, reverse=True))
-_NTH: Final = re.compile(
+_NTH: Final = lazy.pattern(
     rf"\b(?:{_KNOWN}) (?:very )?(?:(?P<before>{_BEFORE_LAST})|(?P<place>{_ORDINAL})|(?P<number>\d{{1,2}})(?:st|nd|rd|th|\.))"
     r"(?= (?P<noun>[^\W\d][\w'-]+)|[\s.?!,]*$)"
 )
-_ALTERNATIVE: Final = re.compile(rf"\b(?:{_KNOWN}) (?:other )?(?:{one_of('offers', 'alternative')})\b")
-_OFFERED: Final = re.compile(rf"\b(?:{one_of('offers', 'another')})\b")
-_ITEM: Final = re.compile(r"^[ \t>*]{0,6}(?:\d{1,2}[.)]|[-*•–])[ \t]+\S", re.MULTILINE)
-_NUMBERED: Final = re.compile(r"^[ \t>*]{0,6}\d{1,2}[.)]", re.MULTILINE)
-_LABELLED: Final = re.compile(r"\b([^\W\d]{2,14})[ ]?#?(\d{1,3})\b(?![.,:/]?\d)")
-_LABEL: Final = re.compile(r"\W{0,8}([^\W\d]{2,14})[ ]?#?(\d{1,3})\b(?![.,/]?\d)")
+_ALTERNATIVE: Final = lazy.pattern(rf"\b(?:{_KNOWN}) (?:other )?(?:{one_of('offers', 'alternative')})\b")
+_OFFERED: Final = lazy.pattern(rf"\b(?:{one_of('offers', 'another')})\b")
+_ITEM: Final = lazy.pattern(r"^[ \t>*]{0,6}(?:\d{1,2}[.)]|[-*•–])[ \t]+\S", re.MULTILINE)
+_NUMBERED: Final = lazy.pattern(r"^[ \t>*]{0,6}\d{1,2}[.)]", re.MULTILINE)
+_LABELLED: Final = lazy.pattern(r"\b([^\W\d]{2,14})[ ]?#?(\d{1,3})\b(?![.,:/]?\d)")
+_LABEL: Final = lazy.pattern(r"\W{0,8}([^\W\d]{2,14})[ ]?#?(\d{1,3})\b(?![.,/]?\d)")
 _ANY_LABEL: Final = _TABLES["numbers"]
 #: The place of the alternative to another offered thing.
 ALTERNATIVE: Final = 0

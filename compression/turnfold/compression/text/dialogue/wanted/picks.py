@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
+from turnfold.compression import lazy
 from turnfold.compression.memo import Memo, continued_by_key
 from turnfold.compression.text.blocks import Range
 from turnfold.compression.text.dialogue.self_statements import changes
@@ -26,27 +27,27 @@ _LONGEST: Final = 120  # characters of a message that picks
 _LONGEST_LIST: Final = 4000
 _LONGEST_PROSE: Final = 400  # of one that has no items, but counts
 _MOST: Final = 9  # items of a list that one picks from
-_ASKS: Final = re.compile(r"[?？؟]")
+_ASKS: Final = lazy.pattern(r"[?？؟]")
 _MARK: Final = r"[ \t>*•-]{0,6}\**"
-_ITEM: Final = re.compile(
+_ITEM: Final = lazy.pattern(
     rf"^{_MARK}(?:(?P<number>[1-9]|[一二三四五六七八九])[.)、:．）]|(?P<letter>[A-Ia-i])[.):])", re.MULTILINE
 )
 _HAN: Final = "一二三四五六七八九"
 _TABLE: Final = lexicon("picks")
 #: The position that a word names: 1 for "first", -1 for "last".
 PLACES: Final = {word: int(section) for section, listed in _TABLE.items() if section.lstrip("-").isdigit() for word in listed}
-_LABELLED: Final = re.compile(rf"(?<!\w)(?:{one_of('picks', 'label')}) ?(?P<name>[1-9a-i])(?!\w)")
-_NAMED: Final = re.compile(r"\s*(?P<name>[1-9a-i])(?:[).]| please| bitte)?[\s.!]*(?:$|[,;:])")
+_LABELLED: Final = lazy.pattern(rf"(?<!\w)(?:{one_of('picks', 'label')}) ?(?P<name>[1-9a-i])(?!\w)")
+_NAMED: Final = lazy.pattern(r"\s*(?P<name>[1-9a-i])(?:[).]| please| bitte)?[\s.!]*(?:$|[,;:])")
 #: The position of advice: "I'll take your advice".
 ADVISED: Final = 0
 _ADVICE, _YOURS = _TABLE["advice"], _TABLE["yours"]
-_ADVISES: Final = re.compile(rf"(?<!\w)(?:{one_of('picks', 'advises')})(?!\w)")
+_ADVISES: Final = lazy.pattern(rf"(?<!\w)(?:{one_of('picks', 'advises')})(?!\w)")
 _RUN_ON: Final = (
-    (re.compile("第?一(?:番目|つ目|[个個种種款])|^最初|첫 ?번째|첫째|(?:รุ่น|อัน|ตัว|ข้อ)(?:แรก|ที่หนึ่ง)"), 1),
-    (re.compile("第?二(?:番目|つ目|[个個种種款])|두 ?번째|둘째|ที่สอง"), 2),
-    (re.compile("第?三(?:番目|つ目|[个個种種款])|세 ?번째|셋째|ที่สาม"), 3),
-    (re.compile("第?四(?:番目|つ目|[个個种種款])|네 ?번째|넷째|ที่สี่"), 4),
-    (re.compile("最后(?:一[个個种種款])?|最後|마지막|สุดท้าย"), -1),
+    (lazy.pattern("第?一(?:番目|つ目|[个個种種款])|^最初|첫 ?번째|첫째|(?:รุ่น|อัน|ตัว|ข้อ)(?:แรก|ที่หนึ่ง)"), 1),
+    (lazy.pattern("第?二(?:番目|つ目|[个個种種款])|두 ?번째|둘째|ที่สอง"), 2),
+    (lazy.pattern("第?三(?:番目|つ目|[个個种種款])|세 ?번째|셋째|ที่สาม"), 3),
+    (lazy.pattern("第?四(?:番目|つ目|[个個种種款])|네 ?번째|넷째|ที่สี่"), 4),
+    (lazy.pattern("最后(?:一[个個种種款])?|最後|마지막|สุดท้าย"), -1),
 )
 
 

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final, Literal, NamedTuple
 
+from turnfold.compression import lazy
 from turnfold.compression.text import words
 from turnfold.compression.text.blocks import Range
 from turnfold.compression.text.dialogue.wanted.picks import PLACES
@@ -30,11 +31,11 @@ _KOREAN: Final = ("첫", "두", "세", "네", "다섯")
 _AFTER, _NEXT = _TABLES["after"], _TABLES["next"]
 _THEN: Final = _AFTER | _TABLES["then"]
 _COUNTS: Final = {word: n for n in (2, 3, 4, 5) for word in _TABLES[f"count {n}"]}
-_WORD: Final = re.compile(rf"[\w{MARKS}]+(?:[.'’][\w{MARKS}]+)*")
-_NTH: Final = re.compile(r"(\d{1,3})(?:st|nd|rd|th|\.|º|ª|er|e|ème)?\Z")
+_WORD: Final = lazy.pattern(rf"[\w{MARKS}]+(?:[.'’][\w{MARKS}]+)*")
+_NTH: Final = lazy.pattern(r"(\d{1,3})(?:st|nd|rd|th|\.|º|ª|er|e|ème)?\Z")
 #: "第三段", "最后一条", "二番目の段落", "마지막 문단".
 _RUN_ON: Final = {
-    kind: re.compile(
+    kind: lazy.pattern(
         rf"(?:(?P<backwards>倒数)?第\s*(?P<nth>{words.FIGURE})\s*(?:番目)?|(?P<number>{words.FIGURE})\s*(?:番目|つ目|번째)"
         rf"|(?P<ordinal>{'|'.join(_KOREAN)})\s?번째"
         rf"|(?P<last>(?:最后|最後)(?=[の个個一二三两兩2-5])|마지막))\s*(?:の|(?P<count>[一二三两兩2-5])?[个個]?)\s*"
@@ -42,14 +43,14 @@ _RUN_ON: Final = {
     )
     for kind in _KINDS
 }
-_CYRILLIC: Final = re.compile(r"[а-я]")
+_CYRILLIC: Final = lazy.pattern(r"[а-я]")
 _LONGEST: Final = 200  # characters of a message that names a part so
 _BACK: Final = 2  # words from a noun back to its place
 _FAR: Final = 5  # and from a number back to "after"
 #: "12." or "Step 12:", "Q12)", "## Chapter 12".
-_NUMBERED: Final = re.compile(r"^[ \t>*#|-]{0,8}(?:[^\W\d_]{1,14}[ .]?)?(\d{1,3})(?:[.):]|\*\*|(?=[ \t]*$))", re.MULTILINE)
-_BULLET: Final = re.compile(r"^[ \t]{0,8}[-*+•–][ \t]+\S", re.MULTILINE)
-_GAP: Final = re.compile(r"\n[ \t]*\n\s*")
+_NUMBERED: Final = lazy.pattern(r"^[ \t>*#|-]{0,8}(?:[^\W\d_]{1,14}[ .]?)?(\d{1,3})(?:[.):]|\*\*|(?=[ \t]*$))", re.MULTILINE)
+_BULLET: Final = lazy.pattern(r"^[ \t]{0,8}[-*+•–][ \t]+\S", re.MULTILINE)
+_GAP: Final = lazy.pattern(r"\n[ \t]*\n\s*")
 _TITLE: Final = 80  # characters of a block of one line that may be a title
 _ENDS: Final = (".", "!", "?", "…", "。", "！", "？", '"', "”")
 _FEWEST: Final = 3  # parts of a text whose places somebody names

@@ -12,16 +12,17 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from typing import Final, NamedTuple
 
+from turnfold.compression import lazy
 from turnfold.compression.text.blocks import Range
 from turnfold.compression.text.dialogue.wanted.code_definitions import Definition, definitions
 from turnfold.compression.text.escapes import is_json, with_breaks
 
 _BEHIND: Final = r"(?:\t|→|[:|│] ?|  )"  # the number of a line
-_NUMBER: Final = re.compile(rf"[^\S\n]{{0,8}}\d{{1,6}}{_BEHIND}")
+_NUMBER: Final = lazy.pattern(rf"[^\S\n]{{0,8}}\d{{1,6}}{_BEHIND}")
 _SHARE: Final = 0.8  # of the lines
 _LONG_LINES: Final = 400  # characters of a line on average, from which JSON is written for programs
 #: A string of JSON, be it in a string itself, that holds no JSON; or a sign between such.
-_JSON_PART: Final = re.compile(r"(?<!\\)(\\{0,7})\"(?![\[{]\s{0,9}(?:\\{1,8}[\"n]|[\[{\]}]))(?s:.*?)(?<!\\)\1\"|[\[{}\],]")
+_JSON_PART: Final = lazy.pattern(r"(?<!\\)(\\{0,7})\"(?![\[{]\s{0,9}(?:\\{1,8}[\"n]|[\[{\]}]))(?s:.*?)(?<!\\)\1\"|[\[{}\],]")
 _DEEPEST: Final = 40
 
 

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from turnfold.compression import lazy
 from turnfold.compression.text.dialogue.wanted.picks import PLACES
 from turnfold.compression.text.lexicon import lexicon, one_of
 
@@ -20,21 +21,21 @@ _ROW: Final = rf"(?:{one_of('row_numbers', 'rows')})"
 _LINE: Final = rf"(?:{one_of('row_numbers', 'lines')})"
 _TO: Final = rf"(?:[-–—]|\b(?:{one_of('row_numbers', 'to')})\b)"
 _AND: Final = rf"(?:[,&]|\b(?:{one_of('row_numbers', 'and')})\b)"
-_NUMBERS: Final = re.compile(
+_NUMBERS: Final = lazy.pattern(
     rf"\b(?:(?P<row>{_ROW})|(?P<line>{_LINE}))\b[^\S\n]*(?:no\.?|nr\.?|number|#)?[^\S\n]*"
     rf"(?P<numbers>\d{{1,6}}(?:[^\S\n]*(?:{_TO}|{_AND})+[^\S\n]*(?:{_ROW}|{_LINE})?[^\S\n]*\d{{1,6}}){{0,8}})(?!\w|[.:]\d)"
 )
-_RANGE: Final = re.compile(rf"(\d+)(?:[^\S\n]*{_TO}[^\S\n]*(?:{_ROW}|{_LINE})?[^\S\n]*(\d+))?")
+_RANGE: Final = lazy.pattern(rf"(\d+)(?:[^\S\n]*{_TO}[^\S\n]*(?:{_ROW}|{_LINE})?[^\S\n]*(\d+))?")
 #: Words for small numbers.
 COUNT_WORDS: Final = {
     **{word: n for n in (2, 3, 4, 5) for word in lexicon("places")[f"count {n}"]},
     **{word: n for n in (10, 15, 20) for word in lexicon("row_numbers")[f"count {n}"]},
 }
-_ENDS: Final = re.compile(
+_ENDS: Final = lazy.pattern(
     rf"\b(?P<place>{'|'.join(sorted(map(re.escape, PLACES), key=len, reverse=True))})[^\S\n]+"
     rf"(?:(?P<count>\d{{1,3}}|{'|'.join(sorted(COUNT_WORDS))}|{one_of('row_numbers', 'few')})[^\S\n]+)?(?:{_ROW}|{_LINE})\b"
 )
-_HEADER: Final = re.compile(rf"\b(?:{one_of('row_numbers', 'header')})\b")
+_HEADER: Final = lazy.pattern(rf"\b(?:{one_of('row_numbers', 'header')})\b")
 
 
 def named_row_numbers(folded: str) -> tuple[tuple[int, ...], bool]:

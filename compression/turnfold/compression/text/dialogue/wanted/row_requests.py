@@ -9,16 +9,16 @@ says so with confidence.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from turnfold.compression import lazy
 from turnfold.compression.memo import remembering
 from turnfold.compression.text import lower, words
 from turnfold.compression.text.blocks import Range
 from turnfold.compression.text.dialogue.wanted.picks import PLACES
-from turnfold.compression.text.lexicon import LazyPattern, lexicon, one_of
+from turnfold.compression.text.lexicon import lexicon, one_of
 from turnfold.compression.text.records import records_of
 from turnfold.compression.text.sentences import rough_sentences
 from turnfold.compression.text.spans import QUESTION_MARKS
@@ -33,12 +33,12 @@ _RATHER: Final = (
     r"\b(?:more|less|mehr|weniger|plus|moins|más|menos|mais|più|meno)\b[^.!?\n]{1,60}"
     r"\b(?:or|than|oder|als|ou|que|o|di)\b[^.!?\n]{1,60}\?"
 )
-_TALLIES: Final = re.compile(
+_TALLIES: Final = lazy.pattern(
     rf"\b(?:(?:{one_of('tallies', 'all rows')})\b|top[- ]?\d|(?:{one_of('tallies', 'all rows beginnings')})\w"
     rf"|by (?:\w+ )?(?:month|year|day|week)\b)|{one_of('tallies', 'all rows run-on')}"
 )
-_RANGES: Final = re.compile(_RANGE)
-_HELD_AGAINST: Final = re.compile(_RATHER)
+_RANGES: Final = lazy.pattern(_RANGE)
+_HELD_AGAINST: Final = lazy.pattern(_RATHER)
 #: In a text of ASCII one of these begins what `_TALLIES` finds, or one of the others stands in it.
 _CUES: Final = frozenset(
     lower.words(phrase.replace("_", " "))[0]
@@ -60,10 +60,10 @@ _OFTEN: Final = 3  # rows from which a word is a value that questions name: "Ber
 _MOST_VALUES: Final = 100
 _STEM: Final = 5  # letters that identify a word, whatever its ending
 _SHORT: Final = 3  # letters of a word that is never a plural
-_FIGURE: Final = re.compile(r"\d")
+_FIGURE: Final = lazy.pattern(r"\d")
 _CAPITAL: Final = r"[A-ZÀ-Þ][a-zà-ÿ]{2,}\b"
-_NAMES: Final = re.compile(rf"(?<=[a-zà-ÿ,] ){_CAPITAL}")
-_GERMAN_NAMES: Final = re.compile(rf"\b(?:in|aus|für) ({_CAPITAL})")  # German nouns have a capital too
+_NAMES: Final = lazy.pattern(rf"(?<=[a-zà-ÿ,] ){_CAPITAL}")
+_GERMAN_NAMES: Final = lazy.pattern(rf"\b(?:in|aus|für) ({_CAPITAL})")  # German nouns have a capital too
 #: A word in more than this share of the rows distinguishes none of them.
 COMMON: Final = 0.6
 _LEAST_SHARED: Final = 4  # share of a message's words that must describe the rows: one in this many
@@ -79,10 +79,10 @@ HELD: Final = "+"
 _MOST_HELD: Final = 2000
 #: Represents words that compare some rows with the others.
 NEEDS_OTHERS: Final = "%"
-_OTHERS: Final = re.compile(rf"\b(?:{one_of('tallies', 'others')})\b|{one_of('tallies', 'others run-on')}|%|{_RANGE}")
+_OTHERS: Final = lazy.pattern(rf"\b(?:{one_of('tallies', 'others')})\b|{one_of('tallies', 'others run-on')}|%|{_RANGE}")
 _FIELDS: Final = tuple(
     [
-        (name, lexicon("tallies")[f"field {name}"], re.compile(one_of("tallies", f"field {name} run-on")))
+        (name, lexicon("tallies")[f"field {name}"], lazy.pattern(one_of("tallies", f"field {name} run-on")))
         for name in ("money", "place", "unit", "distance", "time", "date", "person", "energy", "volume", "mass")
     ]
 )
@@ -90,25 +90,25 @@ _PERSON: Final = "$person"  # "who" is asked of anything
 _DATE: Final = "$date"  # rows have no word for April
 _FIELD_WORDS: Final = frozenset().union(*(said for _, said, _ in _FIELDS))
 _MOST_BESIDE: Final = 1  # words beside them that say something else: "what does a house cost in Norway?" is about no table
-_CHANGE: Final = re.compile(rf"\b(?:{one_of('tallies', 'changes')})\b|{one_of('tallies', 'changes run-on')}")
+_CHANGE: Final = lazy.pattern(rf"\b(?:{one_of('tallies', 'changes')})\b|{one_of('tallies', 'changes run-on')}")
 _MOST_CHANGE: Final = 300  # characters
 # "List all" names no list, and "the list twice" does.
-_LISTS: Final = LazyPattern(
+_LISTS: Final = lazy.pattern(
     r"list(?<=\blist)(?<!\bthe list)(?<!\bmy list)(?<!\bour list)(?<!\bthis list)(?<!\bthat list)(?<!\bla list)"
     rf"(?:s|en?|ar?)? (?:for )?(?=(?:{one_of('tallies', 'all rows')})\b)"
 )
-_SOME_DATA: Final = re.compile(rf"\b(?:an?|eine?r?|une?|una?|uma?|een) (?:[\w-]+ )?(?:{one_of('tallies', 'data')})\b")
+_SOME_DATA: Final = lazy.pattern(rf"\b(?:an?|eine?r?|une?|una?|uma?|een) (?:[\w-]+ )?(?:{one_of('tallies', 'data')})\b")
 _INVENTED: Final = lexicon("tallies")["invented"]
-_GENERAL: Final = re.compile(
+_GENERAL: Final = lazy.pattern(
     rf"\b(?:{one_of('tallies', 'general')})\b|{one_of('tallies', 'general run-on')}|{one_of('tallies', 'invented run-on')}"
 )
 #: Words with a capital that are no names of what rows are about.
 _NO_NAMES: Final = frozenset(
     word[:_STEM] for word in (*lexicon("tallies")["formats"], *frozenset().union(*lexicon("months").values()))
 )
-_JOINS: Final = re.compile(r"\b(?:and|or|und|oder|et|ou|y|o|e)\b|と|和|或")
-_GOES_ON: Final = re.compile(rf"\W*(?:(?:{one_of('tallies', 'goes on')})\b|{one_of('tallies', 'goes on run-on')})")
-_SIGNS: Final = re.compile(r"(?=([\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{2}))")
+_JOINS: Final = lazy.pattern(r"\b(?:and|or|und|oder|et|ou|y|o|e)\b|と|和|或")
+_GOES_ON: Final = lazy.pattern(rf"\W*(?:(?:{one_of('tallies', 'goes on')})\b|{one_of('tallies', 'goes on run-on')})")
+_SIGNS: Final = lazy.pattern(r"(?=([\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{2}))")
 
 
 @remembering
@@ -166,7 +166,7 @@ def names_data(folded: str) -> bool:
     """Whether a message names data of any kind; "list all" does not."""
     if DATA_WORDS.isdisjoint(words.words(folded)):
         return False
-    return not DATA_WORDS.isdisjoint(words.words(_LISTS().sub(" ", folded)))
+    return not DATA_WORDS.isdisjoint(words.words(_LISTS.sub(" ", folded)))
 
 
 def names_certain_data(folded: str) -> bool:
@@ -197,7 +197,7 @@ def tally_terms(text: str) -> frozenset[str]:
     if not asks_over_rows(folded):
         return frozenset()
     names = _names(text, folded)
-    said = words.words(_LISTS().sub(" ", folded))
+    said = words.words(_LISTS.sub(" ", folded))
     content = (
         word
         for word in words.content(said, words.language(set(said)))

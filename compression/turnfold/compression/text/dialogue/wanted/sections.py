@@ -14,6 +14,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
+from turnfold.compression import lazy
 from turnfold.compression.text import words
 from turnfold.compression.text.blocks import Range, fences, line_end
 from turnfold.compression.text.lexicon import lexicon, one_of
@@ -32,22 +33,22 @@ _MOST_NAMED: Final = 6  # numbers in a message
 _SHORTEST_TITLE: Final = 8  # letters of a title of several words that is one wherever it is said
 _TABLES: Final = lexicon("sections")
 _NUMBER_WORD: Final = rf"(?:{one_of('sections', 'numbered')})"
-_CONTENTS: Final = re.compile(
+_CONTENTS: Final = lazy.pattern(
     rf"(?<![\w{MARKS}])(?:(?P<sure>{one_of('sections', 'contents')})|{one_of('sections', 'contents of a text')})(?![\w{MARKS}])"
 )
 _ABOUT_CONTENTS: Final = _TABLES["about contents"] | _TABLES["texts"]
-_RUN_ON_CONTENTS: Final = re.compile(one_of("sections", "contents run-on"))
-_RUN_ON_ABOUT: Final = re.compile(rf"(?:\W|{one_of('sections', 'about contents run-on')})*+")
-_RUN_ON_TITLED: Final = re.compile(one_of("sections", "titled run-on"))
+_RUN_ON_CONTENTS: Final = lazy.pattern(one_of("sections", "contents run-on"))
+_RUN_ON_ABOUT: Final = lazy.pattern(rf"(?:\W|{one_of('sections', 'about contents run-on')})*+")
+_RUN_ON_TITLED: Final = lazy.pattern(one_of("sections", "titled run-on"))
 _SHORT_QUESTION: Final = 120  # characters of one that asks for the contents alone
 _NUMBER: Final = r"(\d{1,3}(?:\.\d{1,3}){0,4})"
-_ASKED: Final = re.compile(
+_ASKED: Final = lazy.pattern(
     rf"(?:(?<!\w){_NUMBER_WORD}\.?[^\S\n]|§§?)[^\S\n]*(?:no\.?|nr\.?|number|#)?[^\S\n]*{_NUMBER}(?!\.?\d|\w|%)"
     rf"((?:[^\S\n]*(?:,|-|–|&|\b(?:and|to|or|und|bis|et|à|y|e|o|en|и)\b)[^\S\n]*(?:{_NUMBER_WORD}[^\S\n]+|§[^\S\n]*)?"
     r"\d{1,3}(?:\.\d{1,3}){0,4}(?!\.?\d|\w|%)){0,5})"
 )
 #: "das 3. Kapitel", "3rd section", "3-й раздел", "4. madde".
-_ASKED_BEHIND: Final = re.compile(
+_ASKED_BEHIND: Final = lazy.pattern(
     rf"(?<![\w.,:$€£¥]){_NUMBER}(?:\.|st|nd|rd|th|e|er|ère|ème|º|ª|°|-?(?:й|я|е|го|м|ой|ю))[^\S\n](?!no\b){_NUMBER_WORD}(?![\w:])"
 )
 #: "第三条", "第12章", "제5조".
@@ -55,29 +56,29 @@ _EASTERN: Final = rf"[第제][ \t]*({words.FIGURE})[ \t]*[条條章节節款項�
 _PART_BEHIND: Final = "[章節条項]|部分|質問|項目|問題|セクション"
 #: The same, and "3章では", "6番の質問": in Chinese such a sign behind a number counts, as in Korean ("사진 3장": three photos),
 #: where a text must be named in front of it, or nothing: "계약서 3장", "3장 요약".
-_EASTERN_ASKED: Final = re.compile(
+_EASTERN_ASKED: Final = lazy.pattern(
     rf"{_EASTERN}|(?<![\d.:])(\d{{1,3}})[ \t]*"
     rf"(?:[章節条項](?=の|を|は|が|で|に|と|目)|番目?の(?={_PART_BEHIND})|번 ?(?=질문|항목|문제|조항|부분))"
     rf"|(?:\A|(?:{one_of('sections', 'documents run-on')})(?:의|에서|에)?)[ \t]*"
     r"(\d{1,3})[ \t]*[조장절항](?! ?(?:원|달러|엔))(?=\s|[을를은는이가에의])"
 )
-_EASTERN_LISTED: Final = re.compile(rf"(?:\d|[{words.HAN_FIGURES}])(?:[点點项項题題步番]|번)")
+_EASTERN_LISTED: Final = lazy.pattern(rf"(?:\d|[{words.HAN_FIGURES}])(?:[点點项項题題步番]|번)")
 #: "第三条 ..." or "三、...".
-_EASTERN_LINE: Final = re.compile(
+_EASTERN_LINE: Final = lazy.pattern(
     rf"^[ \t#*>]{{0,8}}(?:{_EASTERN}[ \t:：.]*|[（(]?([{words.HAN_FIGURES}]{{1,3}})[、．.）)][ \t]*)(?P<title>[^\n]{{0,400}})",
     re.MULTILINE,
 )
 #: A title on a line of its own, below the number.
-_BELOW: Final = re.compile(r"[ \t*_]*\n(?:[ \t]*\n)?[ \t*_]*(?P<title>[^\W\d_][^\n]{1,60}?)[ \t*_]*(?=\n|\Z)")
+_BELOW: Final = lazy.pattern(r"[ \t*_]*\n(?:[ \t]*\n)?[ \t*_]*(?P<title>[^\W\d_][^\n]{1,60}?)[ \t*_]*(?=\n|\Z)")
 #: "3(b)(ii)", "(a)(i) of section 7".
 _LABELS: Final = r"((?:[^\S\n]?\((?:[a-z]{1,4}|\d{1,2})\)){1,3})"
-_LETTERED: Final = re.compile(rf"(?<![\w.]){_NUMBER}{_LABELS}")
-_WITHIN: Final = re.compile(rf"(?:(?<=\d)|(?:{_NUMBER_WORD})[^\S\n]){_LABELS}(?!\w)")
+_LETTERED: Final = lazy.pattern(rf"(?<![\w.]){_NUMBER}{_LABELS}")
+_WITHIN: Final = lazy.pattern(rf"(?:(?<=\d)|(?:{_NUMBER_WORD})[^\S\n]){_LABELS}(?!\w)")
 _ROMAN: Final = ("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x", "xi", "xii")
-_JOINT: Final = re.compile(r"(?<=\w)[._/:-]+(?=\w)")
-_RANGE: Final = re.compile(r"\A[^\S\n]*(?:-|–|to|bis|à)")
-_DOTTED: Final = re.compile(r"(?<![\w.$€£¥v])(\d{1,3}(?:\.\d{1,3}){1,4})(?![\w.%$€£°])")
-_LINE: Final = re.compile(
+_JOINT: Final = lazy.pattern(r"(?<=\w)[._/:-]+(?=\w)")
+_RANGE: Final = lazy.pattern(r"\A[^\S\n]*(?:-|–|to|bis|à)")
+_DOTTED: Final = lazy.pattern(r"(?<![\w.$€£¥v])(\d{1,3}(?:\.\d{1,3}){1,4})(?![\w.%$€£°])")
+_LINE: Final = lazy.pattern(
     r"^[ \t>]{0,6}(?:(?P<marks>#{1,6})[ \t]+)?(?P<bold>\*\*|__)?"
     rf"(?:(?:(?i:{_NUMBER_WORD})\.?|§)[ \t]*(?P<named>\d{{1,3}}(?:\.\d{{1,3}}){{0,4}})(?![\w%])"
     r"(?![ \t]*(?:/|of|von|de|из)[ \t]*\d)"  # a piece of what was pasted: "Part 1 of 3"
@@ -85,17 +86,17 @@ _LINE: Final = re.compile(
     r"(?P<stop>[.):\]]?[ \t]*(?:[–—-][ \t]+)?)(?P<title>[^\n]{0,400})",
     re.MULTILINE,
 )
-_BEGINS: Final = re.compile(
+_BEGINS: Final = lazy.pattern(
     r"(?m)^[ \t>]{0,6}(?:#|\*\*|__|\d|§|[^\W\d_]{2,12}\.?[ \t]+\d|[^\W\d_a-z])|^(?:={3,}|-{3,}|~{3,})[ \t]*$"
 )
-_RULED: Final = re.compile(r"^[ \t]{0,3}(\S[^\n]{0,100})\n(={3,}|-{3,}|~{3,}|\^{3,})[ \t]*$", re.MULTILINE)
+_RULED: Final = lazy.pattern(r"^[ \t]{0,3}(\S[^\n]{0,100})\n(={3,}|-{3,}|~{3,}|\^{3,})[ \t]*$", re.MULTILINE)
 #: Scripts in which words stick together, or to what stands in front of them, so that a title is looked for as it is.
-_STICKING: Final = re.compile(r"[\u0590-\u06ff]")
+_STICKING: Final = lazy.pattern(r"[\u0590-\u06ff]")
 _SAME_BEGINNING: Final = 5  # letters of two forms of a word
 _MOST_ENDING: Final = 3
-_CAPITALS: Final = re.compile(r"[^\w\n]*[^\W\d_a-zà-ÿ][^a-zà-ÿ\n]{3,70}")
+_CAPITALS: Final = lazy.pattern(r"[^\w\n]*[^\W\d_a-zà-ÿ][^a-zà-ÿ\n]{3,70}")
 #: A title that nothing marks but that it stands alone, above a paragraph: as pages and word processors leave it when copied.
-_BARE: Final = re.compile(
+_BARE: Final = lazy.pattern(
     r"(?:\A|(?<=\n\n)|(?<=\n\r\n))(?P<title>[^\W\d_a-z][^\n]{0,59}?)[ \t]*\r?\n(?=(?:[ \t]*\r?\n)?[^\n]{80,})"
 )
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from typing import Final, Literal
 
+from turnfold.compression import lazy
 from turnfold.compression.memo import remembering
 from turnfold.compression.text import lower
 from turnfold.compression.text.lexicon import one_of
@@ -31,33 +32,33 @@ _OWN: Final = (
     r"quels|las|los|mis|nuestras|as|os|minhas|le|i|gli|mie|miei|de|mijn|onze|moje|nasze|мои|наши|все)"
 )
 _ASKS: Final[dict[SeriesKind, re.Pattern[str]]] = {
-    "words": re.compile(
+    "words": lazy.pattern(
         rf"\b{_OWN} (?:[\w'-]+ ){{0,2}}(?:{one_of('series', 'words')})\b|\b(?:{one_of('series', 'words alone')})\b"
         rf"|{one_of('series', 'words run-on')}"
     ),
-    "mistakes": re.compile(
+    "mistakes": lazy.pattern(
         rf"\b{_OWN} (?:[\w'-]+ ){{0,2}}(?:{one_of('series', 'mistakes')})\b|{one_of('series', 'mistakes run-on')}"
         rf"|\b(?:{one_of('series', 'works on')})\b"
     ),
 }
-_GAMES: Final = re.compile(
+_GAMES: Final = lazy.pattern(
     rf"\b{_OWN} (?:[\w'-]+ ){{0,2}}(?:{one_of('series', 'games')})\b|\b(?:{one_of('series', 'games asked')})\b|\bpgn\b"
     rf"|{one_of('series', 'games run-on')}"
 )
-_PLAYS: Final = re.compile(
+_PLAYS: Final = lazy.pattern(
     rf"(?<!\w)(?:{one_of('series', 'plays')}|(?:{one_of('series', 'let us')})\s[^.!?\n]{{1,40}}\s(?:{one_of('series', 'play')}))"
     rf"(?!\w)|{one_of('series', 'plays run-on')}"
 )
-_OTHERS: Final = re.compile(rf"(?<![\w'])(?:{one_of('series', 'others')})(?![\w'])|{one_of('series', 'others run-on')}")
-_QUESTIONS: Final = re.compile(
+_OTHERS: Final = lazy.pattern(rf"(?<![\w'])(?:{one_of('series', 'others')})(?![\w'])|{one_of('series', 'others run-on')}")
+_QUESTIONS: Final = lazy.pattern(
     rf"(?<!\w)(?:{one_of('series', 'asks for questions')})(?!\w)|{one_of('series', 'asks for questions run-on')}"
 )
-_ASKS_WORD: Final = re.compile(rf"(?<!\w)(?:{one_of('series', 'asks word')})(?!\w)|{one_of('series', 'asks word run-on')}")
-_TERM: Final = re.compile(r"(?<!\w)['\"“„«‘「『][^'\"”“»’」』\n]{1,40}['\"”“»’」』](?!\w)")
-_QUOTED: Final = re.compile(r"['\"“„«‘「『*][^\n]{2,160}?['\"”“»’」』*]")
-_CORRECTS: Final = re.compile(rf"(?<!\w)(?:{one_of('series', 'corrects')})(?!\w)")
-_LABEL: Final = re.compile(r"\s*([^\W\d_]{1,20})\s?[:：](?=\s)")
-_QUESTION: Final = re.compile(r"[?？؟]")
+_ASKS_WORD: Final = lazy.pattern(rf"(?<!\w)(?:{one_of('series', 'asks word')})(?!\w)|{one_of('series', 'asks word run-on')}")
+_TERM: Final = lazy.pattern(r"(?<!\w)['\"“„«‘「『][^'\"”“»’」』\n]{1,40}['\"”“»’」』](?!\w)")
+_QUOTED: Final = lazy.pattern(r"['\"“„«‘「『*][^\n]{2,160}?['\"”“»’」』*]")
+_CORRECTS: Final = lazy.pattern(rf"(?<!\w)(?:{one_of('series', 'corrects')})(?!\w)")
+_LABEL: Final = lazy.pattern(r"\s*([^\W\d_]{1,20})\s?[:：](?=\s)")
+_QUESTION: Final = lazy.pattern(r"[?？؟]")
 
 
 @remembering

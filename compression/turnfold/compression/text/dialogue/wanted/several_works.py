@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
+from turnfold.compression import lazy
 from turnfold.compression.memo import remembering
 from turnfold.compression.text import words
 from turnfold.compression.text.dialogue.overall import asks_for_overall
@@ -28,20 +29,20 @@ _NUMBER: Final = (
     r"(?:[2-9]|1\d|two|three|four|five|six|seven|eight|nine|ten|zwei|drei|vier|fünf|sechs|sieben|acht|deux|trois|quatre|cinq|sept"
     r"|huit|dos|tres|cuatro|cinco|seis|due|tre|quattro|cinque|dois|duas|três|quatro|twee|drie)"
 )
-_TWO: Final = re.compile(r"\b(?:2|two|zwei|deux|dos|due|dois|duas|twee|both|beiden?|amb[oa]s|entramb[ie])\b")
-_THREE: Final = re.compile(r"\b(?:3|three|drei|trois|tres|tre|três|drie)\b")
+_TWO: Final = lazy.pattern(r"\b(?:2|two|zwei|deux|dos|due|dois|duas|twee|both|beiden?|amb[oa]s|entramb[ie])\b")
+_THREE: Final = lazy.pattern(r"\b(?:3|three|drei|trois|tres|tre|três|drie)\b")
 _OWN: Final = (
     r"(?:of |the |these |those |your |my |our |die |der |deine |meine |les |des |tes |mes |los |las |tus |mis |le |i |os |as )"
 )
-_ALL: Final = re.compile(
+_ALL: Final = lazy.pattern(
     r"\b(?:(?:all|both|alle|beiden?|sämtliche|tous|toutes|todos|todas|ambos|ambas|tutti|tutte|entrambi|entrambe) "
     rf"{_OWN}{{0,2}}"
     rf"(?:{_NUMBER} )?|{_OWN}{_NUMBER} )(?P<things>[^\W\d_]{{4,}}(?: [^\W\d_]{{4,}})?)"
 )
-_HAVING: Final = re.compile(
+_HAVING: Final = lazy.pattern(
     r"\b(?:have|get|need|want|collect|combine|merge|together|brauche|möchte|hätte|zusammen|avoir|veux|voudrais|quiero|necesito)\b"
 )
-_ONE_MORE: Final = re.compile(
+_ONE_MORE: Final = lazy.pattern(
     r"\b(?:one|another|noch (?:ein\w*|mehr)|(?:und|jetzt|nun|dann) ein\w*|encore une?|une? (?:autre|sur|pour|de plus)|otr[oa]"
     r"|un[oa] (?:más|para|sobre)|un['’]?\s?altr[oa]|ancora un\w*|mais uma?|outr[oa]|nog een)\b|再来一|再來一|もう一|하나 더"
 )
@@ -50,25 +51,25 @@ _NEAR: Final = 4  # words behind "the whole" among which the noun stands
 _IN_FRONT: Final = 2  # and in front of it
 _PART_NAMED: Final = 60  # characters in which a request names the part that it asks for
 _EVERYTHING: Final = rf"(?<!\w)(?:{one_of('assembly', 'all')})(?!\w)"
-_JOINS: Final = re.compile(
+_JOINS: Final = lazy.pattern(
     rf"(?<![\w'])(?<!\bi )(?<!\bwe )(?:{one_of('assembly', 'join')})(?!\w)[^.!?\n]{{0,60}}?{_EVERYTHING}"
     rf"|{_EVERYTHING}[^.!?\n]{{0,60}}?(?<!\w)(?:{one_of('assembly', 'join last')})(?!\w)|{one_of('assembly', 'run-on')}"
 )
-_WHOLE: Final = re.compile(rf"(?<!\w)(?:{one_of('assembly', 'whole')})(?!\w)")
+_WHOLE: Final = lazy.pattern(rf"(?<!\w)(?:{one_of('assembly', 'whole')})(?!\w)")
 #: "Great, now the CSS."
-_NEXT: Final = re.compile(
+_NEXT: Final = lazy.pattern(
     rf"\W{{0,4}}(?:[^\W\d_]{{2,10}}(?: [^\W\d_]{{2,6}})?[,.!]+ ){{0,2}}(?:(?:{one_of('assembly', 'next')})(?!\w)"
     rf"|{one_of('assembly', 'next run-on')})"
 )
 _PARTS: Final = one_of("assembly", "parts")
 _ORDINALS: Final = any_of([*PLACES, *lexicon("assembly")["ordinals"]])
 #: "Chapter 2", "day two", "the next part", "the second half".
-_PART: Final = re.compile(
+_PART: Final = lazy.pattern(
     rf"(?<!\w)(?:(?:{_PARTS})[ -]?(?:\d{{1,3}}|[ivx]{{1,4}}|{one_of('assembly', 'numbers')})"
     rf"|(?:{_ORDINALS}) (?:[^\W\d_]+ )?(?:{_PARTS}))(?!\w)"
     rf"|第[一二三四五六七八九十\d]{{1,3}}[章节節部話回段天日步]|[\d一二三四五六七八九十]{{1,2}}(?:장|부|화|막)"
 )
-_NAMES_PART: Final = re.compile(rf"(?<!\w)(?:{_PARTS})(?!\w)")
+_NAMES_PART: Final = lazy.pattern(rf"(?<!\w)(?:{_PARTS})(?!\w)")
 
 
 def asked_several(folded: str) -> AskedWork | None:

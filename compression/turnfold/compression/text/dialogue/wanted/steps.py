@@ -17,6 +17,7 @@ from functools import cache
 from statistics import median_low
 from typing import Final
 
+from turnfold.compression import lazy
 from turnfold.compression.text import words
 from turnfold.compression.text.blocks import Range
 from turnfold.compression.text.dialogue.wanted.places import is_title, lines, numbered_items, paragraphs
@@ -33,9 +34,9 @@ _AHEAD: Final = 12
 _PLAIN: Final = 0.2  # of a name or a figure, what a word in small letters counts, which may be another in another language
 _AT_A_TIME: Final = (1, 2, 3, 4, 5, 10)
 _FEWER: Final = 0.97  # for each part more that an answer is taken to cover, since more parts share more by chance
-_GOES_ON: Final = re.compile(rf"(?<![\w'’])(?:{one_of('steps', 'goes on')})(?![\w'’])|{one_of('steps', 'goes on run-on')}")
-_DONE: Final = re.compile(rf"(?<![\w'’])(?:{one_of('steps', 'done')})(?![\w'’])|{one_of('steps', 'done run-on')}")
-_ONE_BY_ONE: Final = re.compile(
+_GOES_ON: Final = lazy.pattern(rf"(?<![\w'’])(?:{one_of('steps', 'goes on')})(?![\w'’])|{one_of('steps', 'goes on run-on')}")
+_DONE: Final = lazy.pattern(rf"(?<![\w'’])(?:{one_of('steps', 'done')})(?![\w'’])|{one_of('steps', 'done run-on')}")
+_ONE_BY_ONE: Final = lazy.pattern(
     rf"(?<![\w'’])(?:{one_of('steps', 'one by one')})(?![\w'’])|{one_of('steps', 'one by one run-on')}"
 )
 _SECTIONS: Final = lexicon("steps")["sections"]
@@ -44,9 +45,9 @@ _EMPTY: Final = lexicon("requests")["empty"] | frozenset().union(
     lexicon("row_numbers")["count 10"],
 )
 _MOST_OWN: Final = 1  # word of such a message that says anything else: "next product"
-_MARK: Final = re.compile(r"\A[\s>*#-]*(?:[^\W\d_]{0,12}[ ]?\d{1,3}[.):])?\**")
+_MARK: Final = lazy.pattern(r"\A[\s>*#-]*(?:[^\W\d_]{0,12}[ ]?\d{1,3}[.):])?\**")
 _LEAST_CORE: Final = 12  # characters
-_TOKEN: Final = re.compile(r"\w+(?:[.,:/-]\w+)*")
+_TOKEN: Final = lazy.pattern(r"\w+(?:[.,:/-]\w+)*")
 
 
 def goes_on(message: str) -> bool:

@@ -12,24 +12,25 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from turnfold.compression import lazy
 from turnfold.compression.text.blocks import Range
 from turnfold.compression.text.sentences import rough_sentences
 
 _SYMBOL: Final = r"[A-Za-zα-ωΑ-Ω](?:_?\d{1,2}|[′'](?=\s?\())?"
 _ALONE: Final = rf"(?<![\w.'’$@#/\\-])({_SYMBOL})(?![\w'’])"
-_USED: Final = re.compile(_ALONE)
+_USED: Final = lazy.pattern(_ALONE)
 # Words of a letter in one language or another, and what stands behind an apostrophe: these are letters beside a sign alone.
 _WORDS: Final = frozenset("aiyoeuvwzAIOYEUVWZ")
 _SIGN: Final = "(=+*/^<>≤≥·×÷√∫"
-_DEFINED: Final = re.compile(
+_DEFINED: Final = lazy.pattern(
     rf"{_ALONE}[^\S\n]{{0,2}}(?:\([^()\n]{{1,20}}\)[^\S\n]{{0,2}})?(?::=|≔|=(?![=>]))[^\S\n]{{0,2}}(?=\S)"
 )
-_LET: Final = re.compile(
+_LET: Final = lazy.pattern(
     rf"\b(?:let|call|denote|define|sei|seien|nenne|soit|soient|sea|sean|sia|siano|seja|sejam|zij|niech|пусть)\s+{_ALONE}(?=\s)",
     re.IGNORECASE,
 )
 #: "Option A: the train", "B) the car".
-_LABELLED: Final = re.compile(
+_LABELLED: Final = lazy.pattern(
     r"^[\s>*_#-]{0,8}(?:\d{1,2}[.)]\s)?[*_]{0,3}(?:[^\W\d_]{3,12} )?([A-H])(?:[:)]|[*_]{2,3}:?|\.(?= )| [–—-](?= ))"
 )
 _LONGEST_LINE: Final = 300  # characters; of a longer one the sentence

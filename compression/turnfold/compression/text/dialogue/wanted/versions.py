@@ -6,9 +6,9 @@ Lives here: reading such words. Does not belong here: which work is meant (``wor
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
+from turnfold.compression import lazy
 from turnfold.compression.text.lexicon import lexicon, one_of
 
 #: Versions by number, counted from the first (0) or from the newest (-1).
@@ -30,33 +30,33 @@ _WORK: Final = "|".join(one_of("works", kind) for kind in ("code", "prose", "eit
 # Parts of a work, of which there is a first one in every version.
 _PART: Final = r"(?:paragraph|chapter|scene|message|list|table|line|kapitel|tabelle|liste|chapitre|capítulo|tabla|lista)\b"
 # "the first version", "the original letter".
-_BEFORE_NOUN: Final = re.compile(
+_BEFORE_NOUN: Final = lazy.pattern(
     rf"\b(?!secondo (?:il|lo|la|le|i|gli|l['’]))({_NUMBERED})(?: of the)?(?: two)? (?!{_PART})(?:\w+ )?(?:{_VERSION}|{_WORK})\b"
 )
 # "la versión anterior", "la version d'avant", "the version before the vegan one".
-_BEHIND_NOUN: Final = re.compile(rf"\b(?:{_VERSION}) (?:d['’])?({_NUMBERED})\b")
-_ANY: Final = re.compile(rf"\b({_NUMBERED})\b")
-_MANY: Final = re.compile(rf"\b(?:{one_of('versions', 'all')})\b (?:\w+ ){{0,2}}?(?:{_VERSION})\b")
-_NAMES_VERSION: Final = re.compile(rf"\b(?:{_VERSION})\b")
-_UNDO: Final = re.compile(rf"\b(?:{one_of('versions', 'undo')})\b|\b(?:how|what|the way) it was before\b")
-_RESTORE: Final = re.compile(rf"\b(?:{one_of('versions', 'restore')})\b")
-_COMPARE: Final = re.compile(rf"\b(?:{one_of('versions', 'compare')})\b")
-_CHANGED: Final = re.compile(rf"\b(?:{one_of('versions', 'changed')})\b")
-_RUN_ON_CHANGED: Final = re.compile(one_of("versions", "changed run-on"))
-_COMBINE: Final = re.compile(rf"\b(?:{one_of('versions', 'combine')})\b")
+_BEHIND_NOUN: Final = lazy.pattern(rf"\b(?:{_VERSION}) (?:d['’])?({_NUMBERED})\b")
+_ANY: Final = lazy.pattern(rf"\b({_NUMBERED})\b")
+_MANY: Final = lazy.pattern(rf"\b(?:{one_of('versions', 'all')})\b (?:\w+ ){{0,2}}?(?:{_VERSION})\b")
+_NAMES_VERSION: Final = lazy.pattern(rf"\b(?:{_VERSION})\b")
+_UNDO: Final = lazy.pattern(rf"\b(?:{one_of('versions', 'undo')})\b|\b(?:how|what|the way) it was before\b")
+_RESTORE: Final = lazy.pattern(rf"\b(?:{one_of('versions', 'restore')})\b")
+_COMPARE: Final = lazy.pattern(rf"\b(?:{one_of('versions', 'compare')})\b")
+_CHANGED: Final = lazy.pattern(rf"\b(?:{one_of('versions', 'changed')})\b")
+_RUN_ON_CHANGED: Final = lazy.pattern(one_of("versions", "changed run-on"))
+_COMBINE: Final = lazy.pattern(rf"\b(?:{one_of('versions', 'combine')})\b")
 _LONGEST_COMPARING: Final = 100  # characters
-_PLACE: Final = re.compile(rf"\b(?:{one_of('versions', 'places')})\b")
-_AT_FIRST: Final = re.compile(rf"\b(?:{one_of('versions', 'at first')})\b")
+_PLACE: Final = lazy.pattern(rf"\b(?:{one_of('versions', 'places')})\b")
+_AT_FIRST: Final = lazy.pattern(rf"\b(?:{one_of('versions', 'at first')})\b")
 # "version 2's ending", "draft no. 3", "v4": of software too, so that a message must say what is to be done with it.
-_BY_NUMBER: Final = re.compile(rf"\b(?:(?:{_VERSION}) (?:no\.? |nr\.? |number )?#?|v)([1-9])\b(?!\.\d)")
+_BY_NUMBER: Final = lazy.pattern(rf"\b(?:(?:{_VERSION}) (?:no\.? |nr\.? |number )?#?|v)([1-9])\b(?!\.\d)")
 _BEGINNING: Final = 6  # words of a request that are read
-_REVISES: Final = re.compile(
+_REVISES: Final = lazy.pattern(
     rf"(?:(?:{one_of('versions', 'politely')})\W+)*(?:{one_of('versions', 'revise')})\b"
     r"(?! (?:me|you|i|we|is|are|was|what|how|why)\b)"
 )
-_INSTEAD: Final = re.compile(rf"\b(?:{one_of('versions', 'instead')})[\s.!]*$")
-_OTHERWISE: Final = re.compile(rf"\b(?:{one_of('versions', 'otherwise')})\b|^\w+er\b|^(?:a (?:bit|little) )\w+er\b")
-_VERSION_BEFORE: Final = re.compile(
+_INSTEAD: Final = lazy.pattern(rf"\b(?:{one_of('versions', 'instead')})[\s.!]*$")
+_OTHERWISE: Final = lazy.pattern(rf"\b(?:{one_of('versions', 'otherwise')})\b|^\w+er\b|^(?:a (?:bit|little) )\w+er\b")
+_VERSION_BEFORE: Final = lazy.pattern(
     rf"\b(?:{_VERSION}) (?:from )?(?:before|prior to|vor|bevor|avant|antes de|prima di) ([^.,;?!]{{2,60}})"
 )
 _RUN_ON: Final = [(phrase.replace("_", " "), int(n)) for phrase, n in (one.split("=") for one in sorted(_TABLES["run-on"]))]

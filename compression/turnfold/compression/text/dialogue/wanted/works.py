@@ -17,6 +17,7 @@ import re
 from collections.abc import Sequence
 from typing import Final, Literal, NamedTuple
 
+from turnfold.compression import lazy
 from turnfold.compression.text.dialogue.wanted.judging import judging_sentences, speaks_of_judging
 from turnfold.compression.text.dialogue.wanted.versions import (
     NEWEST,
@@ -51,10 +52,10 @@ _HEAD_SIZES: Final = sorted({*map(len, _HEADS)}, reverse=True)
 _HEAD_ENDS: Final = frozenset(noun[-3:] for noun in _HEADS)
 _LINKS: Final = ("", "s", "n", "en", "es", "e")  # between the nouns of a compound
 _SHORTEST_PART: Final = 4  # letters of a noun in front of a head
-_WORD: Final = re.compile(rf"[^\W\d_](?:['’-]?[\w{MARKS}])*")
-_ELISION: Final = re.compile(r"\b(l|d|qu|dell|nell|all|sull)['’](?=\w)")  # "l'article"
-_QUOTED: Final = re.compile(r"[\"“”„«»「『‘]\s?\w[^\n\"“”«»」』]{0,200}[\"“”«»」』]|(?<!\w)'\w[^\n']{0,200}'(?!\w)")
-_PHRASES: Final = re.compile(
+_WORD: Final = lazy.pattern(rf"[^\W\d_](?:['’-]?[\w{MARKS}])*")
+_ELISION: Final = lazy.pattern(r"\b(l|d|qu|dell|nell|all|sull)['’](?=\w)")  # "l'article"
+_QUOTED: Final = lazy.pattern(r"[\"“”„«»「『‘]\s?\w[^\n\"“”«»」』]{0,200}[\"“”«»」』]|(?<!\w)'\w[^\n']{0,200}'(?!\w)")
+_PHRASES: Final = lazy.pattern(
     r"\b(?:once more|one more time|all of (?:it|them)|from the (?:beginning|start|top)|from start to (?:finish|end)|in full"
     r"|line by line|step by step|(?:unit )?tests? for|type hints|noch (?:ein)?mal|von vorne|von anfang|zeile für zeile"
     r"|encore une fois|en entier|de nouveau|du début|ligne par ligne|otra vez|de nuevo|una vez más|desde el principio"
@@ -62,13 +63,13 @@ _PHRASES: Final = re.compile(
     r"|ещ[её] раз|с начала|مرة (?:أخرى|ثانية)|फिर से|एक बार और|một lần nữa|jeszcze raz|od początku|bir daha|ще раз)\b"
 )
 #: "Convert it to TypeScript", "pasa el script a Go".
-_LANGUAGE: Final = re.compile(rf"(?<![\w.])(?:{one_of('works', 'languages')})(?![\w+#]|\.\w)", re.ASCII)
+_LANGUAGE: Final = lazy.pattern(rf"(?<![\w.])(?:{one_of('works', 'languages')})(?![\w+#]|\.\w)", re.ASCII)
 #: A name that only code has: "convert()", "sync.py".
-_CODE_NAME: Final = re.compile(
+_CODE_NAME: Final = lazy.pattern(
     r"\b[a-z_][\w.]*\(\)|\b[\w-]+\.(?:py|js|jsx|ts|tsx|sh|sql|css|html?|java|kt|go|rs|rb|php|c|cc|cpp|cs|h|swift|ya?ml|toml|r|lua)\b"
 )
 #: "tl;dr of what I pasted"
-_WHAT_BROUGHT: Final = re.compile(
+_WHAT_BROUGHT: Final = lazy.pattern(
     r"\b(?:what|whatever|everything|that|the (?:thing|stuff)) (?:i|we)(?:'ve| have| had)? (?:just )?"
     r"(?:pasted|sent|shared|posted|uploaded|attached)\b"
     r"|\bwas (?:ich|wir) (?:dir |euch |ihnen )?(?:vorhin |oben |eben |gerade )?"
@@ -80,18 +81,18 @@ _WHAT_BROUGHT: Final = re.compile(
     r"|\bwat ik (?:je )?(?:heb )?(?:geplakt|gestuurd)"
 )
 #: "contract A and contract B"
-_PAIR: Final = re.compile(r"\b([^\W\d_]{2,}) (?:a|1)\b[^\n]{1,60}?\b(?:\1 )?(?:b|2)\b")
+_PAIR: Final = lazy.pattern(r"\b([^\W\d_]{2,}) (?:a|1)\b[^\n]{1,60}?\b(?:\1 )?(?:b|2)\b")
 #: "document B", "contracts 1 and 3".
-_LABELLED: Final = re.compile(r"\b([^\W\d_]{4,}) ([a-h]|[1-9])\b(?![.,:%]?\d|['’])")
-_NEXT_LABEL: Final = re.compile(
+_LABELLED: Final = lazy.pattern(r"\b([^\W\d_]{4,}) ([a-h]|[1-9])\b(?![.,:%]?\d|['’])")
+_NEXT_LABEL: Final = lazy.pattern(
     r"(?:,|\b(?:and|with|or|und|mit|et|y|con|e|i|и|ve)) (?:[^\W\d_]{4,} )?([b-h]|[1-9])\b(?![.,:%]?\d|['’])"
 )
 #: What only code gets.
-_CODE_PARTS: Final = re.compile(r"\b(?:(?:unit ?|unit-)tests?|type (?:hints|annotations)|docstrings?|typehints)\b")
+_CODE_PARTS: Final = lazy.pattern(r"\b(?:(?:unit ?|unit-)tests?|type (?:hints|annotations)|docstrings?|typehints)\b")
 _BROUGHT: Final = (
     (
         "user",
-        re.compile(
+        lazy.pattern(
             r"\b(?:i|we)(?:'ve| have| had)? (?:just )?(?:pasted|sent|shared|gave|given|posted|uploaded|attached|wrote|showed)\b"
             r"|\b(?:ich|wir) (?:dir )?(?:vorhin |oben )?(?:geschickt|gepostet|eingefügt|gegeben|gezeigt)"
             r"|\bque (?:j'ai|he|ho|te|ti) |我(?:贴|发|给)"
@@ -99,7 +100,7 @@ _BROUGHT: Final = (
     ),
     (
         "assistant",
-        re.compile(
+        lazy.pattern(
             r"\byou(?:'ve| have| had)? (?:just |once )?(?:wrote|written|gave|given|made|sent|created|drafted|generated|built)\b"
             r"|\bdu (?:mir )?(?:vorhin |oben )?(?:geschrieben|gegeben|erstellt|gemacht|geschickt)"
             r"|\bque (?:tu as|m'as|me has|mi hai|você) |你(?:写|给|做|发)"
@@ -107,25 +108,25 @@ _BROUGHT: Final = (
     ),
 )
 #: "this list: apples, pears"
-_PASTED: Final = re.compile(
+_PASTED: Final = lazy.pattern(
     r"\b(?:this|these|dies\w{0,2}|ce|cet|cette|ces|est[aeo]s?|quest[aeio]|dit|deze) (?:[\w-]+ ){0,2}[\w-]+ ?: *\n?\S+ \S"
 )
 #: 'correct the text: "he go home"'
-_QUOTED_TEXT: Final = re.compile(
+_QUOTED_TEXT: Final = lazy.pattern(
     r"\b(?:text|sentences?|paragraph|passage|satz|sätze|absatz|texte|phrases?|frases?|texto|testo|frasi|tekst|текст|предложение)"
     r" ?: ?[\"“„«‘'「]"
 )
 #: "Scale the dal down to 5", "halve the pancake recipe".
-_SCALED: Final = re.compile(
+_SCALED: Final = lazy.pattern(
     rf"\W*(?:\w+[,:]? ){{0,3}}?(?:{one_of('works', 'scales')}) (?:up |down )?"
     r"(?:the|my|our|das|die|den|mein\w*|la|le|les|el|los|las|il|lo|o|a|het|de) ([^\W\d]+(?: [^\W\d]+){0,2}?)"
     r"(?: (?:up|down|to|for|auf|für|pour|à|para|a|per|naar|voor)\b.*)?[\s.!?]*$"
 )
 #: Letters of languages without articles that write with Latin ones.
-_HAVE_NO_ARTICLES: Final = re.compile("[ąćęłńśźżčďěňřšťůžğış]")
+_HAVE_NO_ARTICLES: Final = lazy.pattern("[ąćęłńśźżčďěňřšťůžğış]")
 #: Languages in which "a" means "the", or does not count as indefinite. Most short Portuguese texts are also valid Spanish.
 _HAVE_A: Final = ("portuguese", "spanish")
-_OWN_ANSWERS: Final = re.compile(one_of("works", "own answers"))
+_OWN_ANSWERS: Final = lazy.pattern(one_of("works", "own answers"))
 _POSSESSIVE: Final = ("'s", "’s")  # "Olsen's offer"
 _MOST_APART: Final = 4  # words from a noun back to what makes it a known one
 _MOST_BEHIND: Final = 6  # words after the request that name the work, if no noun does
@@ -137,7 +138,7 @@ _TELLING_SIGNS: Final = 2  # of a noun in a question; one sign is part of many w
 _BEGINNING: Final = 60  # characters of a message that are read for its first words
 _FIRST_WORDS: Final = 4
 _OPENING: Final = 600  # characters of a text in which a letter begins
-_SALUTATION: Final = re.compile(
+_SALUTATION: Final = lazy.pattern(
     rf"^[^\S\n]{{0,4}}(?:(?:{'|'.join(sorted(_TABLES['salutations']))})\b[^\n]{{0,60}}[,:!，：！、]|[^\n]{{1,20}}様)[^\S\n]*\n",
     re.IGNORECASE | re.MULTILINE,
 )
