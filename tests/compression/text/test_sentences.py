@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from hypothesis import strategies as st
 
 from tests.support.cases import each
 from tests.support.growth import assert_linear, repeated
+from turnfold.compression import lazy
 from turnfold.compression.text.passages import estimate, estimates
 from turnfold.compression.text.protect import BLOCK_KINDS, protected_spans
 from turnfold.compression.text.sentences import LONGEST, language, rough_sentences, sentences
@@ -203,7 +203,7 @@ def test_parts_of_a_text_are_estimated_wherever_they_stand() -> None:
 
 
 #: One sign at a time, and 800 of them at most: what `rough_sentences` finds in runs.
-_ROUGH_BY_SIGN = re.compile(r"\S(?:[^\n.!?…؟।。！？]|[.!?…؟।](?!\s)(?!\Z)){0,800}+[.!?…؟।。！？]?")
+_ROUGH_BY_SIGN = lazy.pattern(r"\S(?:[^\n.!?…؟।。！？]|[.!?…؟।](?!\s)(?!\Z)){0,800}+[.!?…؟।。！？]?")
 
 
 @given(

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, Final
 
+from turnfold.compression import lazy
 from turnfold.proxy.chat.receipts import Usage
 from turnfold.proxy.http.codings import CodedBodyBroken, CodedBodyTooLarge, Inflater, is_readable
 
@@ -27,7 +28,7 @@ _KEY: Final = re.compile(
 )
 _DONE: Final = re.compile(rb"(?:\A|[\r\n])data: ?\[DONE\]\s*\Z")
 _BLANK_LINES: Final = (b"\n\n", b"\r\n\r\n", b"\r\r")
-_MARK: Final = re.compile(rb'"(?:[^"\\]|\\.)*+"|["{}]', re.DOTALL)  # a string at once, where all of it is there
+_MARK: Final = lazy.pattern(rb'"(?:[^"\\]|\\.)*+"|["{}]', re.DOTALL)  # a string at once, where all of it is there
 _BRACKETS: Final = (b"{", b"}")
 _ESCAPE_OR_END: Final = re.compile(rb'\\.|"', re.DOTALL)
 _CARRY: Final = 192  # more than the longest match that a chunk border may cut
