@@ -26,6 +26,7 @@ from yarl import URL
 from turnfold.compression import tokens
 from turnfold.compression.errors import FoldRejected
 from turnfold.compression.fit.recover import Resend, recover
+from turnfold.compression.fit.unpriced import has_unpriced
 from turnfold.compression.fold import Section, conversation_name
 from turnfold.compression.text.dialogue.overall import asks_for_overall
 from turnfold.compression.wire.beginnings import borders
@@ -121,7 +122,8 @@ class Worker:
             return
         ends = borders(conversation, BIT, LARGEST_BIT) if asks_borders else ()
         loop, compacted = ends_in_loop(conversation), is_compacted(conversation)
-        read = RequestRead("", conversation.model, conversation_name(conversation), loop, compacted, ends)
+        name, unpriced = conversation_name(conversation), has_unpriced(conversation)
+        read = RequestRead("", conversation.model, name, loop, compacted, unpriced, ends)
         under: FoldUnder | None = yield read, b""
         while under is not None:
             known = exchange.but(known=under.known)

@@ -23,9 +23,11 @@ from typing import Any, Final
 from turnfold.compression.calibration import Learned, clamp_ratio
 from turnfold.compression.fit.cut import recent_start
 from turnfold.compression.fit.fit import LEAST_ROOM, SLACK, output_reserve, planning_ratio, shrink
+from turnfold.compression.fit.older import SmallRequest
 from turnfold.compression.fit.overflow import Overflow, detect
 from turnfold.compression.fit.summarised import with_summary
-from turnfold.compression.fold import Fold, Section, conversation_tokens, fold
+from turnfold.compression.fit.unpriced import spread, weighed
+from turnfold.compression.fold import LEFT_OUT, Fold, Section, attachments_lost, conversation_tokens, fold
 from turnfold.compression.fold.units import units
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
@@ -72,7 +74,7 @@ class Outcome:
 
     Attributes:
         recovered: whether the client gets the reply to the second request; if not, it gets the original error, byte for byte.
-        reason: a slug: "" when recovered, "output-too-large", "nothing-to-cut", "refused-again".
+        reason: a slug: "" or "attachments-left-out" when recovered, "output-too-large", "nothing-to-cut", "refused-again".
         forwarded: the request sent; None if none was.
         tokens_before: tokens of the request that overflowed, by our own count.
         tokens_after: tokens of `forwarded`.
@@ -118,15 +120,26 @@ def recover(
     least = _verbatim(conversation, options.model, memo)
     need = _need(overflow, conversation.output, ours, least, options, known)
     missed = Outcome(False, "", None, ours, ours, window=overflow.limit, ratio=need.told)
-    if overflow.kind == "output" or need.room < LEAST_ROOM:
+    if overflow.kind == "output":
         return replace(missed, reason="output-too-large")
-    small = shrink(conversation, need.room, options, memo, fold)
-    if small is None:
-        return replace(missed, reason="nothing-to-cut")
+    made = _shrink_weighed(conversation, sent, overflow, options, memo, known, fold)
+    if made is None:
+        if need.room < LEAST_ROOM:
+            return replace(missed, reason="output-too-large")
+        small = shrink(conversation, need.room, options, memo, fold)
+        if small is None:
+            return replace(missed, reason="nothing-to-cut")
+        made = _Shrunk(conversation, need.room, small)
+    small = made.small
     if summary_tokens:
-        small = yield from with_summary(conversation, need.room, options, memo, fold, small, summary_tokens)
-    tried = replace(missed, forwarded=small.forwarded, tokens_after=small.tokens, sections=small.sections)
-    reply = yield Resend(small.forwarded, tried)
+        small = yield from with_summary(made.read, made.room, options, memo, fold, small, summary_tokens)
+    forwarded, size = small.forwarded, small.tokens
+    if made.read is not conversation:  # weights are for this one decision
+        forwarded = conversation.wire.read(forwarded.body, memo.passing())
+        size = conversation_tokens(forwarded, options.model, memo)
+    reason = LEFT_OUT if attachments_lost(conversation.messages, forwarded.messages) else ""
+    tried = replace(missed, reason=reason, forwarded=forwarded, tokens_after=size, sections=small.sections)
+    reply = yield Resend(forwarded, tried)
     return conclude(tried, overflow, reply)
 
 
@@ -162,6 +175,59 @@ def _verbatim(conversation: Conversation, model: str, memo: Memo) -> _Verbatim:
     return _Verbatim(
         *(conversation_tokens(replace(conversation, messages=Messages(some)), model, memo) for some in (pinned, recent))
     )
+
+
+def _unexplained(overflow: Overflow, ours: int, model: str, known: Learned) -> float:
+    """The part of the upstream's total that what we counted does not explain, in our tokens; 0 where it named none.
+
+    Where nothing tells how an upstream counts, a third of what its vocabulary may differ by is taken to be due to that: with
+    less, text may not fit once attachments are gone; with more, attachments that stay may not.
+    """
+    told = overflow.prompt or overflow.requested
+    if told is None or overflow.lower_bound:
+        return 0.0
+    ratio = planning_ratio(known, model)
+    return told / (ratio if known.ratios else 1 + (ratio - 1) / 3) - ours
+
+
+@dataclass(frozen=True, slots=True)
+class _Shrunk:
+    """A conversation as it was read for this, and what was made of it for this room."""
+
+    read: Conversation
+    room: int
+    small: SmallRequest
+
+
+def _shrink_weighed(
+    conversation: Conversation,
+    sent: Conversation | None,
+    overflow: Overflow,
+    options: FoldOptions,
+    memo: Memo,
+    known: Learned,
+    fold: Fold,
+) -> _Shrunk | None:
+    """A request made smaller whose attachments weigh what the upstream's total tells; None where it tells nothing, or where they
+    fill the window by themselves.
+
+    They go only if the text alone can't make the room: what stays as it is needs no margin, so text may leave less of one.
+    """
+    went, model = sent or conversation, options.model
+    weights = spread(_unexplained(overflow, conversation_tokens(went, model, memo), model, known), went.messages)
+    if weights is None:
+        return None
+    read = weighed(conversation, weights)
+    ours = conversation_tokens(weighed(went, weights), model, memo)
+    room = _need(overflow, conversation.output, ours, _verbatim(read, model, memo), options, known).room
+    larger = room + int((1 - _ONE_TRY) * sum(map(weights.of, conversation.messages)))
+    small = None
+    for most in (room, larger):
+        made = shrink(read, most, options, memo, fold) if most >= LEAST_ROOM else None
+        if made is not None and not attachments_lost(read.messages, made.forwarded.messages):
+            return _Shrunk(read, most, made)
+        small = small or made
+    return None if small is None else _Shrunk(read, room if small.tokens <= room else larger, small)
 
 
 def _blind_room(ours: int, least: _Verbatim, fits: int) -> int:

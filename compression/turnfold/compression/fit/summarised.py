@@ -19,7 +19,7 @@ from turnfold.compression.fit.cut import WAIVED, recent_start
 from turnfold.compression.fit.fit import shrink
 from turnfold.compression.fit.middle import cut_middle
 from turnfold.compression.fit.older import SmallRequest
-from turnfold.compression.fold import Fold, conversation_tokens
+from turnfold.compression.fold import Fold, attachments_lost, conversation_tokens
 from turnfold.compression.fold.check import check
 from turnfold.compression.fold.units import units
 from turnfold.compression.memo import Memo
@@ -44,7 +44,7 @@ def with_summary(
     most = min(most, room // _SMALLEST_SHARE)
     tighter = shrink(conversation, room - most - most // 4 - _FRAME, options, memo, fold)
     lost = [] if tighter is None else _lost(conversation, tighter.forwarded, options)
-    if tighter is None or not lost:
+    if tighter is None or not lost or attachments_lost(plain.forwarded.messages, tighter.forwarded.messages):
         return plain
     result = yield from write_anchored(lost, most, tokens.count, "recovery")
     if not result.text:

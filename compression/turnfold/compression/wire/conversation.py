@@ -71,6 +71,9 @@ class Call:
     arguments: str
 
 
+_UNPRICED: Final = frozenset({"file", "document", "audio", "video"})  # images have documented prices
+
+
 @dataclass(frozen=True, slots=True)
 class Attachment:
     """A part of a message that is not text: an image, a file, audio, or an unknown kind.
@@ -80,12 +83,19 @@ class Attachment:
         kind: "image", "file", "audio", or the part's own type.
         name: its file name or the end of its address; "" if it has neither.
         size: bytes of its content; 0 if that is stored elsewhere.
+        in_clear: whether its content is readable text, which is counted as such.
     """
 
     path: Path
     kind: str
     name: str = ""
     size: int = 0
+    in_clear: bool = False
+
+    @property
+    def is_unpriced(self) -> bool:
+        """Whether the upstream reads it as tokens that nobody can count here."""
+        return self.kind in _UNPRICED and not self.in_clear
 
     @property
     def label(self) -> str:

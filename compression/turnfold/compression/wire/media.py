@@ -57,7 +57,8 @@ def source_attachment(path: Path, block: Mapping[str, Any]) -> Attachment:
     said = _plain_name(title if isinstance(title, str) else held.get("file_id") or block.get("file_id")) or _plain_type(
         held.get("media_type")
     )
-    return Attachment(path, _plain_name(kind), name or said, _named(held.get("data"))[1])
+    in_clear = held.get("type") in ("text", "content")
+    return Attachment(path, _plain_name(kind), name or said, _named(held.get("data"))[1], in_clear)
 
 
 def labels(attached: Sequence[Attachment], most: int) -> list[str]:

@@ -251,7 +251,12 @@ def _as_it_came(exchange: Exchange, reason: str = SLOW_BEFORE) -> Exchange:
 def _unfolded(exchange: Exchange, made: Exchange) -> Exchange:
     """The unfolded request, with the counts of its fold."""
     plain = _as_it_came(exchange).but(
-        conversation=made.conversation, known=made.known, loop=made.loop, compacted=made.compacted, name=made.name
+        conversation=made.conversation,
+        known=made.known,
+        loop=made.loop,
+        compacted=made.compacted,
+        unpriced=made.unpriced,
+        name=made.name,
     )
     before = made.tokens[0] if made.tokens else 0
     trails = None if made.trails is None else replace(made.trails, sent=made.trails.received)

@@ -115,7 +115,7 @@ class RequestRead:
 
     Attributes:
         name: the engine's.
-        loop, compacted: as of `Exchange`.
+        loop, compacted, unpriced: as of `Exchange`.
         borders: where it may end (``wire.beginnings``), if that was asked and no message is too large.
     """
 
@@ -124,6 +124,7 @@ class RequestRead:
     name: str = ""
     loop: bool = False
     compacted: bool = False
+    unpriced: bool = False
     borders: tuple[int, ...] = ()
 
 
@@ -208,7 +209,9 @@ class Elsewhere:
             spot = Spot(tenant, exchange.request.to.origin, read.model)
             underway.places, underway.read = (*underway.places, Place(spot, read.name, name)), True
             stub = _stub(exchange.request.wire, read.model)
-            exchange = exchange.but(conversation=stub, name=name, loop=read.loop, compacted=read.compacted)
+            exchange = exchange.but(
+                conversation=stub, name=name, loop=read.loop, compacted=read.compacted, unpriced=read.unpriced
+            )
             if self._abandoned.is_slow(underway):
                 await process.send(None)
                 return exchange.settle("passthrough", SLOW_BEFORE)

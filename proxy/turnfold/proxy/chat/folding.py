@@ -24,6 +24,7 @@ from turnfold.compression import tokens
 from turnfold.compression.calibration import Learned
 from turnfold.compression.errors import FoldRejected
 from turnfold.compression.fit.fit import fit, is_left_alone
+from turnfold.compression.fit.unpriced import has_unpriced
 from turnfold.compression.fold import LEFT_OUT, Fold, Folded, attachments_lost, conversation_name, fold
 from turnfold.compression.fold.counts import conversation_tokens
 from turnfold.compression.fold.thinking import all_thinking, without_thinking
@@ -260,7 +261,8 @@ class Folding:
         instant = _is_instant(request, conversation)
         unchanged = instant and self._is_left_alone(request, conversation, known)
         loop, compacted = ends_in_loop(conversation), is_compacted(conversation)
-        exchange = exchange.but(known=known, loop=loop, compacted=compacted, uncounted=unchanged)
+        unpriced = has_unpriced(conversation)
+        exchange = exchange.but(known=known, loop=loop, compacted=compacted, unpriced=unpriced, uncounted=unchanged)
         if unchanged:
             return exchange
         if instant:
@@ -293,7 +295,8 @@ class Folding:
         conversation, made = exchange.conversation, carry_on(exchange, self.memo)
         if conversation is None or made is exchange:
             return exchange
-        return made.but(loop=ends_in_loop(conversation), compacted=is_compacted(conversation))
+        unpriced = has_unpriced(conversation)
+        return made.but(loop=ends_in_loop(conversation), compacted=is_compacted(conversation), unpriced=unpriced)
 
     def _meet(self, exchange: Exchange, plain: bytes) -> Meet | None:
         """What makes a conversation known here that is folded elsewhere; None where that is not due, or it would not be folded

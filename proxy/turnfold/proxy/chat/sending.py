@@ -103,7 +103,7 @@ class Sending:
             raise refusal(exc) from exc
         exchange = self._count(counted)
         known = exchange.known
-        suspect = exchange.tokens is not None and known.may_overflow(known.theirs(exchange.tokens[1]))
+        suspect = exchange.tokens is not None and (exchange.unpriced or known.may_overflow(known.theirs(exchange.tokens[1])))
         if exchange.recoverable and (suspect or answer.status != 200):
             with contextlib.ExitStack() as unless_served:
                 unless_served.callback(answer.close)
@@ -215,7 +215,7 @@ class Sending:
             sent=outcome.forwarded,
             folded=True,
             status="recovered",
-            reason=f"overflow-{overflow.kind}",
+            reason=outcome.reason or f"overflow-{overflow.kind}",
             tokens=(before, outcome.tokens_after),
             sections=outcome.sections if plan is None else plan.sections,
             trails=trails_of(conversation, outcome.forwarded) if plan is None else plan.trails,
@@ -231,8 +231,8 @@ class Sending:
         if reader.broke_off and (overflow := detect(200, reader.broke_off, in_stream=True)):
             return self._learn_from_late_overflow(exchange, spot, overflow, exchange.known.theirs(ours))
         reported = reader.usage.prompt_tokens
-        if reported is None or reader.has_hosted_calls:
-            return exchange
+        if reported is None or reader.has_hosted_calls or (exchange.unpriced and reported > exchange.known.theirs(ours)):
+            return exchange  # what is more than the text may be hosted tools' or attachments': it says nothing of how text counts
         own = self._windows.longest_report(spot, exchange.name)
         self._windows.note_report(spot, exchange.name, ours, reported)
         if not self._windows.learn_at_once(spot, ours, reported, own):

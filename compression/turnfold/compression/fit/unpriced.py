@@ -1,0 +1,71 @@
+"""Attachments whose tokens can only be told from what an upstream said: files, audio, video.
+
+Lives here: what they weigh, and a conversation that counts it. Does not belong here: making a request smaller (``fit``), prices
+of images (``wire.media``).
+
+They count nothing anywhere else. Where an error names how many tokens it counted, the part of these that the text does not
+explain is spread over them: by size where that is known, else equally.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from turnfold.compression.memo import Memo
+from turnfold.compression.wire.conversation import Attachment, Conversation, Message, Messages
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """What unpriced attachments weigh.
+
+    Attributes:
+        per_byte: tokens of a byte.
+        usual: bytes that one of unknown size counts as.
+    """
+
+    per_byte: float
+    usual: float
+
+    def of(self, message: Message) -> int:
+        """Tokens of a message's unpriced attachments."""
+        return round(self.per_byte * sum([one.size or self.usual for one in message.attached if one.is_unpriced]))
+
+
+def has_unpriced(conversation: Conversation) -> bool:
+    """Whether a conversation has attachments that count nothing."""
+    return bool(_unpriced(conversation.messages))
+
+
+def spread(excess: float, messages: Messages) -> Weights | None:
+    """Weights by which the unpriced attachments of messages take `excess` tokens; None where there are none of either."""
+    sizes = [one.size for one in _unpriced(messages)]
+    if excess <= 0 or not sizes:
+        return None
+    known = [size for size in sizes if size]
+    usual = sum(known) / len(known) if known else 1.0
+    return Weights(excess / sum([size or usual for size in sizes]), usual)
+
+
+def weighed(conversation: Conversation, weights: Weights) -> Conversation:
+    """The same conversation with attachments that count, also in whatever changes make of it."""
+
+    def read(body: bytes, memo: Memo) -> Conversation:
+        return weighed(wire.read(body, memo), weights)
+
+    wire = conversation.wire
+    messages = Messages([_weighed_message(message, weights) for message in conversation.messages])
+    return replace(conversation, wire=replace(wire, read=read), messages=messages)
+
+
+def _weighed_message(message: Message, weights: Weights) -> Message:
+    weight = weights.of(message) if message.attached else 0
+    if not weight:
+        return message
+    key = message.key + b"weighed" + str(weight).encode()  # what is remembered of it elsewhere does not count them
+    return replace(message, key=key, tokens=message.tokens + weight, other_tokens=message.other_tokens + weight)
+
+
+def _unpriced(messages: Messages) -> Sequence[Attachment]:
+    return [one for i in messages.attached for one in messages[i].attached if one.is_unpriced]

@@ -1,0 +1,75 @@
+"""What attachments weigh that nobody can count."""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import Any
+
+import pytest
+
+from tests.support.warm import WARM
+from turnfold.compression.fit.unpriced import Weights, has_unpriced, spread, weighed
+from turnfold.compression.fold import conversation_tokens
+from turnfold.compression.wire.chat import CHAT
+from turnfold.compression.wire.conversation import Changes, Conversation
+from turnfold.compression.wire.messages import MESSAGES
+
+
+def chat(*contents: Any) -> Conversation:
+    messages = [{"role": "user", "content": content} for content in contents]
+    return CHAT.read(json.dumps({"model": "gpt-4o", "messages": messages}).encode(), WARM)
+
+
+def pdf(size: int = 0, name: str = "a.pdf") -> dict[str, Any]:
+    data = base64.b64encode(b"x" * size).decode()
+    return {
+        "type": "file",
+        "file": {"filename": name, "file_data": f"data:application/pdf;base64,{data}"} if size else {"file_id": name},
+    }
+
+
+def shares(*parts: dict[str, Any], excess: float = 900) -> list[int]:
+    conversation = chat(*([part] for part in parts))
+    weights = spread(excess, conversation.messages)
+    assert weights is not None
+    return [weights.of(message) for message in conversation.messages]
+
+
+def test_the_excess_is_spread_by_size_and_equally_where_none_is_known() -> None:
+    assert shares(pdf(300), pdf(600)) == [300, 600]
+    assert shares(pdf(name="f1"), pdf(name="f2"), pdf(name="f3")) == [300, 300, 300]
+    assert shares(pdf(300), pdf(name="f2"), pdf(600), excess=1350) == [300, 450, 600]
+
+
+@pytest.mark.parametrize("excess", [0, -5])
+def test_nothing_weighs_what_the_text_explains(excess: float) -> None:
+    assert spread(excess, chat([pdf(300)]).messages) is None
+
+
+def test_what_is_priced_or_text_weighs_nothing() -> None:
+    image = {"type": "image_url", "image_url": {"url": "https://h.example/a.png"}}
+    assert not has_unpriced(chat("hello", [image]))
+    assert spread(900, chat("hello", [image]).messages) is None
+    for source, unpriced in (
+        ({"type": "text", "media_type": "text/plain", "data": "All that it says."}, False),
+        ({"type": "content", "content": [{"type": "text", "text": "All."}]}, False),
+        ({"type": "base64", "media_type": "application/pdf", "data": "JVBERi0="}, True),
+        ({"type": "url", "url": "https://h.example/a.pdf"}, True),
+    ):
+        body = {"model": "claude-x", "messages": [{"role": "user", "content": [{"type": "document", "source": source}]}]}
+        assert has_unpriced(MESSAGES.read(json.dumps(body).encode(), WARM)) is unpriced
+
+
+def test_the_weight_counts_in_whatever_changes_make_of_it() -> None:
+    conversation = chat("One. " * 20, [pdf(300), {"type": "text", "text": "two"}], "three")
+    heavy = weighed(conversation, Weights(2.0, 1.0))
+    plain = conversation_tokens(conversation, "gpt-4o", WARM)
+    assert conversation_tokens(heavy, "gpt-4o", WARM) == plain + 600
+    changes = Changes(texts={0: {("content",): "One."}})
+    less = plain - conversation_tokens(conversation.with_changes(changes, WARM), "gpt-4o", WARM)
+    changed = heavy.with_changes(changes, WARM)
+    assert conversation_tokens(changed, "gpt-4o", WARM) == plain + 600 - less
+    assert conversation_tokens(changed.with_changes(Changes(dropped=((1, 2),)), WARM), "gpt-4o", WARM) < plain
+    assert changed.body == conversation.with_changes(changes, WARM).body
+    assert conversation_tokens(conversation, "gpt-4o", WARM) == plain
