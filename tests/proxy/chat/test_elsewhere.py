@@ -228,6 +228,35 @@ def test_their_full_contexts_are_recovered(upstream: UpstreamServer, origin: str
     assert len(data) > 20_000
 
 
+def with_files(data: bytes, *users: int) -> bytes:
+    """A chat with a file in these messages."""
+    value = json.loads(data)
+    for number in users:
+        one = value["messages"][number]
+        one["content"] = [{"type": "file", "file": {"file_id": f"file-{number}"}}, {"type": "text", "text": one["content"]}]
+    return json.dumps(value).encode()
+
+
+def test_files_that_fill_their_context_are_weighed(upstream: UpstreamServer, origin: str) -> None:
+    async def small(scope: Scope, receive: Receive, send: Send) -> None:
+        refuse = b'"file_id": "file-1"' in upstream.seen[-1].body
+        await (reply(FULL, status=400) if refuse else OK)(scope, receive, send)
+
+    upstream.handler = small
+    data = with_files(body("/v1/chat/completions", 24, "Files. "), 1, 9)
+    assert status(ask(origin, "/v1/chat/completions", data, "weighed")) == ("recovered", "attachments-left-out")
+
+
+@pytest.mark.parametrize("users", [(1,), ()])
+def test_their_files_are_not_learned_as_a_ratio_of_text(upstream: UpstreamServer, origin: str, users: tuple[int, ...]) -> None:
+    upstream.handler = reply(b'{"usage": {"prompt_tokens": 90000, "completion_tokens": 1}}')
+    key = f"ratio {len(users)}"
+    for turns in (24, 25):
+        ask(origin, "/v1/chat/completions", with_files(body("/v1/chat/completions", turns, "Ratio. "), *users), key)
+    told = call(origin, "GET", "/v1/windows", None, [("authorization", f"Bearer {key}")])
+    assert [one["tokens_per_token"] for one in told.json()["windows"]] == ([] if users else [5.0])
+
+
 @pytest.mark.parametrize("error", [ProcessFailed("it ended"), TimeoutError()])
 def test_where_the_process_fails_over_a_full_context_the_error_stands(
     upstream: UpstreamServer, origin: str, error: Exception, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
