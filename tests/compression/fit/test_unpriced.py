@@ -1,4 +1,4 @@
-"""What attachments weigh that nobody can count."""
+"""Estimated weights of attachments that Turnfold cannot count."""
 
 from __future__ import annotations
 

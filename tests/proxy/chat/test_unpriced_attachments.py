@@ -1,7 +1,7 @@
-"""Contexts filled by files, audio and video, whose tokens only the upstream knows.
+"""Full contexts caused by files, audio and video, whose tokens only the upstream knows.
 
-Lives here: what is left out, and what is learned, against an upstream that weighs each file in its own way. Does not belong
-here: overflows of text (``test_recovery``), how weights are spread (``tests/compression/fit/test_unpriced``).
+Lives here: what is removed and what is learned, against an upstream that weighs files in its own way. Does not belong here:
+overflows of text (``test_recovery``), how weights are spread (``tests/compression/fit/test_unpriced``).
 """
 
 from __future__ import annotations
@@ -30,17 +30,18 @@ _UNREAD = frozenset({"type", "role", "format", "filename", "title", "media_type"
 
 def by_id(wire: str, number: int, weight: int) -> Part:
     name = f"file-{number}-weighs-{weight}"
-    return {
+    parts: dict[str, Part] = {
         "chat": {"type": "file", "file": {"file_id": name}},
         "responses": {"type": "input_file", "file_id": name},
         "messages": {"type": "document", "source": {"type": "file", "file_id": name}},
-    }[wire]
+    }
+    return parts[wire]
 
 
 def by_data(wire: str, number: int, weight: int) -> Part:
     data = base64.b64encode(bytes([number + 1]) * int(weight / PER_BYTE)).decode()
     url, name = f"data:application/pdf;base64,{data}", f"report-{number}.pdf"
-    return {
+    parts: dict[str, Part] = {
         "chat": {"type": "file", "file": {"filename": name, "file_data": url}},
         "responses": {"type": "input_file", "filename": name, "file_data": url},
         "messages": {
@@ -48,7 +49,8 @@ def by_data(wire: str, number: int, weight: int) -> Part:
             "title": name,
             "source": {"type": "base64", "media_type": "application/pdf", "data": data},
         },
-    }[wire]
+    }
+    return parts[wire]
 
 
 def aloud(wire: str, number: int, weight: int) -> Part:

@@ -134,7 +134,7 @@ def recover(
     if summary_tokens:
         small = yield from with_summary(made.read, made.room, options, memo, fold, small, summary_tokens)
     forwarded, size = small.forwarded, small.tokens
-    if made.read is not conversation:  # weights are for this one decision
+    if made.read is not conversation:  # weights apply to this decision only
         forwarded = conversation.wire.read(forwarded.body, memo.passing())
         size = conversation_tokens(forwarded, options.model, memo)
     reason = LEFT_OUT if attachments_lost(conversation.messages, forwarded.messages) else ""
@@ -178,10 +178,10 @@ def _verbatim(conversation: Conversation, model: str, memo: Memo) -> _Verbatim:
 
 
 def _unexplained(overflow: Overflow, ours: int, model: str, known: Learned) -> float:
-    """The part of the upstream's total that what we counted does not explain, in our tokens; 0 where it named none.
+    """The part of the upstream's total that our own count does not explain, in our tokens; 0 if the error names no total.
 
-    Where nothing tells how an upstream counts, a third of what its vocabulary may differ by is taken to be due to that: with
-    less, text may not fit once attachments are gone; with more, attachments that stay may not.
+    If the upstream's vocabulary is unknown, a third of the largest usual difference is assumed: with less, the text might not fit
+    after the attachments are removed; with more, the attachments that stay might not.
     """
     told = overflow.prompt or overflow.requested
     if told is None or overflow.lower_bound:
@@ -192,7 +192,7 @@ def _unexplained(overflow: Overflow, ours: int, model: str, known: Learned) -> f
 
 @dataclass(frozen=True, slots=True)
 class _Shrunk:
-    """A conversation as it was read for this, and what was made of it for this room."""
+    """A conversation, and the smaller request made from it for a room."""
 
     read: Conversation
     room: int
@@ -208,10 +208,11 @@ def _shrink_weighed(
     known: Learned,
     fold: Fold,
 ) -> _Shrunk | None:
-    """A request made smaller whose attachments weigh what the upstream's total tells; None where it tells nothing, or where they
-    fill the window by themselves.
+    """A smaller request, with attachments weighed by the upstream's total; None if the total does not show their weight, or if
+    the attachments that must stay leave no room.
 
-    They go only if the text alone can't make the room: what stays as it is needs no margin, so text may leave less of one.
+    Attachments are removed only if folding text does not make enough room. Before that, the margin for their own weight is used:
+    attachments that stay take as many tokens as before.
     """
     went, model = sent or conversation, options.model
     weights = spread(_unexplained(overflow, conversation_tokens(went, model, memo), model, known), went.messages)

@@ -1,10 +1,10 @@
-"""Attachments whose tokens can only be told from what an upstream said: files, audio, video.
+"""Attachments whose tokens Turnfold cannot count: files, audio, video.
 
-Lives here: what they weigh, and a conversation that counts it. Does not belong here: making a request smaller (``fit``), prices
-of images (``wire.media``).
+Lives here: estimates of their weight, and a conversation that counts it. Does not belong here: making a request smaller
+(``fit``), prices of images (``wire.media``).
 
-They count nothing anywhere else. Where an error names how many tokens it counted, the part of these that the text does not
-explain is spread over them: by size where that is known, else equally.
+Everywhere else they count 0 tokens. If an upstream's error names the number of tokens it counted, the part that the text does
+not explain is spread over them: by size if known, otherwise equally.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from turnfold.compression.wire.conversation import Attachment, Conversation, Mes
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """What unpriced attachments weigh.
+    """Estimated tokens of unpriced attachments.
 
     Attributes:
-        per_byte: tokens of a byte.
-        usual: bytes that one of unknown size counts as.
+        per_byte: tokens per byte.
+        usual: size in bytes assumed for an attachment of unknown size.
     """
 
     per_byte: float
@@ -34,12 +34,12 @@ class Weights:
 
 
 def has_unpriced(conversation: Conversation) -> bool:
-    """Whether a conversation has attachments that count nothing."""
+    """Whether a conversation has attachments that Turnfold cannot count."""
     return bool(_unpriced(conversation.messages))
 
 
 def spread(excess: float, messages: Messages) -> Weights | None:
-    """Weights by which the unpriced attachments of messages take `excess` tokens; None where there are none of either."""
+    """Weights that give the unpriced attachments of messages `excess` tokens in total; None without attachments or excess."""
     sizes = [one.size for one in _unpriced(messages)]
     if excess <= 0 or not sizes:
         return None
@@ -49,7 +49,7 @@ def spread(excess: float, messages: Messages) -> Weights | None:
 
 
 def weighed(conversation: Conversation, weights: Weights) -> Conversation:
-    """The same conversation with attachments that count, also in whatever changes make of it."""
+    """The same conversation with the weights counted, also after changes to it."""
 
     def read(body: bytes, memo: Memo) -> Conversation:
         return weighed(wire.read(body, memo), weights)
@@ -63,7 +63,7 @@ def _weighed_message(message: Message, weights: Weights) -> Message:
     weight = weights.of(message) if message.attached else 0
     if not weight:
         return message
-    key = message.key + b"weighed" + str(weight).encode()  # what is remembered of it elsewhere does not count them
+    key = message.key + b"weighed" + str(weight).encode()  # memos of the plain message must not be used for it
     return replace(message, key=key, tokens=message.tokens + weight, other_tokens=message.other_tokens + weight)
 
 

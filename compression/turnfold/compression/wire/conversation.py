@@ -94,7 +94,7 @@ class Attachment:
 
     @property
     def is_unpriced(self) -> bool:
-        """Whether the upstream reads it as tokens that nobody can count here."""
+        """Whether it costs tokens that Turnfold cannot count."""
         return self.kind in _UNPRICED and not self.in_clear
 
     @property

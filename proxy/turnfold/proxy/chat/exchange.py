@@ -125,7 +125,7 @@ class Exchange(_Changeable):
         betas: features of the provider's that what goes out uses, and that are named in a header.
         loop: whether a tool's result ends the request.
         compacted: whether a summary of the provider's own stands for the beginning of the request.
-        unpriced: whether it has attachments whose tokens are no part of `tokens`.
+        unpriced: whether it has attachments that Turnfold cannot count; `tokens` does not include them.
         outlook: when the conversation's next fold comes; None where nobody looked.
         events: fold events that the conversation has seen so far, where something is folded.
         name: the client's label of the conversation, else the engine's name for it.

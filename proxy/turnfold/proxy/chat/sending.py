@@ -232,7 +232,7 @@ class Sending:
             return self._learn_from_late_overflow(exchange, spot, overflow, exchange.known.theirs(ours))
         reported = reader.usage.prompt_tokens
         if reported is None or reader.has_hosted_calls or (exchange.unpriced and reported > exchange.known.theirs(ours)):
-            return exchange  # what is more than the text may be hosted tools' or attachments': it says nothing of how text counts
+            return exchange  # the excess may come from hosted tools or attachments, so it does not show how text is counted
         own = self._windows.longest_report(spot, exchange.name)
         self._windows.note_report(spot, exchange.name, ours, reported)
         if not self._windows.learn_at_once(spot, ours, reported, own):
