@@ -10,6 +10,7 @@ import pytest
 from tests.support.warm import WARM
 from tests.support.words import prose
 from turnfold.compression.fold import fold
+from turnfold.compression.memo import Memo
 from turnfold.compression.options import CachePrices, FoldOptions
 from turnfold.compression.wire.chat import CHAT
 from turnfold.compression.wire.conversation import Wire
@@ -88,3 +89,18 @@ def test_what_a_message_carries_beside_its_content_stays_with_it(keys: Item) -> 
     folded = fold(CHAT.read(json.dumps(body).encode(), WARM), FREE, WARM)
     assert folded.folded, folded.reason
     assert messages[7] in json.loads(folded.body)["messages"]
+
+
+def test_a_deeply_nested_value_is_read() -> None:
+    nested = "[" * 900 + "]" * 900
+    user, answer = '{"role":"user","content":"a"}', f'{{"role":"assistant","content":"b","thinking_blocks":{nested}}}'
+    body = f'{{"model":"m","messages":[{user},{answer}]}}'
+    assert len(CHAT.read(body.encode(), Memo()).messages) == 2
+
+
+def test_attachments_beside_the_content_keep_their_order() -> None:
+    part = {"type": "image_url", "image_url": {"url": "https://x/a.png"}}
+    names = [f"part_{n}" for n in range(12)]
+    message = {"role": "assistant", "content": "b", **{name: [part] for name in names}}
+    body = json.dumps({"model": "m", "messages": [{"role": "user", "content": "a"}, message]}).encode()
+    assert [one.path[0] for one in CHAT.read(body, Memo()).messages[1].attached] == names

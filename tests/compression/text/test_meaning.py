@@ -21,7 +21,6 @@ from typing import Final, NamedTuple
 import pytest
 
 from tests.support.cases import each
-from tests.support.effort import every
 from turnfold.compression import compress
 from turnfold.compression.layers import Compressor, CompressRequest
 from turnfold.compression.memo import Memo
@@ -220,7 +219,7 @@ def test_no_claim_stands_without_what_limits_it(case: Case) -> None:
     _check(case)
 
 
-@each("case", every(2, [*CASES["structures.txt"]]))
+@each("case", CASES["structures.txt"])
 def test_nor_in_lists_tables_quotes_and_dialogues(case: Case) -> None:
     _check(case)
 
@@ -230,12 +229,12 @@ def test_nor_without_what_it_refers_to(case: Case) -> None:
     _check(case)
 
 
-@each("case", every(2, [*CASES["paragraphs.txt"]]))
+@each("case", CASES["paragraphs.txt"])
 def test_nor_in_longer_paragraphs(case: Case) -> None:
     _check(case)
 
 
-@each("case", every(2, [*CASES["distant.txt"]]))
+@each("case", CASES["distant.txt"])
 def test_nor_behind_a_sentence_that_stands_between(case: Case) -> None:
     _check(case)
 

@@ -211,7 +211,7 @@ def _own_audio(data: Mapping[str, Any]) -> Iterator[Attachment]:
 
 def _beside_content(data: Mapping[str, Any]) -> Iterator[Attachment]:
     """Parts under keys of their own: pictures that a model made, files that a gateway has read (OpenRouter)."""
-    for key in data.keys() - _READ_KEYS:
+    for key in (key for key in data if key not in _READ_KEYS):  # in the message's order, which a set would not keep
         parts = data[key] if isinstance(data[key], list) else []
         yield from (attachment((key, i), part) for i, part in enumerate(parts) if isinstance(part, dict) and _MEDIA & part.keys())
 

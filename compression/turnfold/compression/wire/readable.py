@@ -43,11 +43,16 @@ def readable_texts(value: Any, silent: frozenset[str] = frozenset()) -> Iterator
 
 def holds_something(value: Any) -> bool:
     """Whether a value is more than null, or empty texts under the names of kinds: what clients write that store an answer."""
-    if isinstance(value, dict):
-        return any(holds_something(inner) for key, inner in value.items() if key not in _KINDS)
-    if isinstance(value, list):
-        return any(map(holds_something, value))
-    return value is not None and value != ""
+    left = [value]
+    while left:  # a client's value may be nested deeper than Python recurses
+        match left.pop():
+            case dict() as found:
+                left += [inner for key, inner in found.items() if key not in _KINDS]
+            case list() as found:
+                left += found
+            case found if found is not None and found != "":
+                return True
+    return False
 
 
 def readable_tokens(value: Any) -> int:
