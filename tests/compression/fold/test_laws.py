@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from tests.support.bodies import Message, encode, text_of
+from tests.support.bodies import Message, encode, messages_of, raw_messages, text_of
 from tests.support.conversations import bodies, conversations, huge_conversations, long_conversations, odd_conversations
 from tests.support.effort import costly, every
 from tests.support.prefix import Kind, classify
@@ -38,7 +38,7 @@ options = st.builds(
     cache_breakpoints=st.booleans(),
 )
 everything = st.one_of(conversations(), odd_conversations())
-MARKS = (b'"cache_control"', b'"prompt_cache_breakpoint"')
+MARKS = ('"cache_control"', '"prompt_cache_breakpoint"')
 PART_KEYS = frozenset({"type", "text", "prompt_cache_breakpoint"})
 
 
@@ -94,6 +94,12 @@ def test_a_budget_is_kept_or_said_to_be_exceeded(body: bytes, budget: int) -> No
         assert not folded.folded or folded.reason == "over-budget"
 
 
+def marked_roles(body: bytes) -> set[bool]:
+    """Whether the messages with the client's cache marks are instructions."""
+    messages = zip(raw_messages(body), messages_of(body), strict=True)
+    return {m["role"] in {"system", "developer"} for raw, m in messages if any(mark in raw for mark in MARKS)}
+
+
 def prefix_holds(requests: list[list[Message]], chosen: FoldOptions) -> int:
     """Play requests; between two that follow each other the prefix is stable unless a fold event lies between. Their number."""
     memo = WARM
@@ -110,8 +116,9 @@ def prefix_holds(requests: list[list[Message]], chosen: FoldOptions) -> int:
             continue
         before, after = results[exchanges[one.parent].received], results[one.received]
         step = classify(exchanges[one.parent].received, before.body, after.body)
-        # Where the client's first cache mark comes, text of ours moves into parts of its own, once.
-        marks = [any(mark in body for mark in MARKS) for body in (exchanges[one.parent].received, one.received)]
+        # Where the client's first cache mark comes, text of ours moves into parts of its own, once; at its first one outside of
+        # the instructions, what a fold costs changes.
+        marks = [marked_roles(body) for body in (exchanges[one.parent].received, one.received)]
         if before.events != after.events or before.fitting or after.fitting or marks[0] != marks[1]:
             events += 1
         else:

@@ -14,6 +14,7 @@ import pytest
 
 from tests.support.bodies import encode
 from tests.support.effort import crosswise
+from tests.support.structure import structure_faults
 from tests.support.text_agents import HELD_OUT, TUNED, session
 from turnfold.compression.fold import Folded, conversation_tokens, fold
 from turnfold.compression.memo import Memo
@@ -22,6 +23,7 @@ from turnfold.compression.wire.chat import CHAT
 
 _NAMES: Final = [*TUNED, *HELD_OUT]
 _REQUESTS: Final = 9
+_RULES: Final = " ".join(f"Keep file {7 * i} as it is, unless the owner of part {3 * i} says otherwise." for i in range(60))
 _KEPT: Final = {0.3: 5, 0.15: 3}  # of 8, by the budget's share: a step takes a quarter of the smaller one
 
 
@@ -41,6 +43,21 @@ def test_a_text_agent_seldom_rewrites_its_prefix_under_a_budget(name: str, share
     bodies = [json.loads(one.body)["messages"] for one in _sent(name, share)]
     kept = [new[: len(old)] == old for old, new in pairwise(bodies)]
     assert sum(kept) >= _KEPT[share], kept
+
+
+@pytest.mark.parametrize("name", ["cline", "terminus", "aider"])
+def test_an_agent_may_be_known_as_one_after_it_has_outgrown_its_budget(name: str) -> None:
+    messages = list(session(name, tasks=1, steps=3, seed=3).messages)
+    first = next(i for i, message in enumerate(messages) if message["role"] == "user")
+    messages[first] = {**messages[first], "content": f"{messages[first]['content']}\n{_RULES}"}
+    ends = [i + 1 for i, message in enumerate(messages) if message["role"] == "user"][:3]
+    sizes = [conversation_tokens(CHAT.read(encode(messages[:end]), Memo()), "gpt-4o", Memo()) for end in ends]
+    memo = Memo()
+    for budget in range(sizes[0], sizes[-1], 100):
+        options = FoldOptions(model="gpt-4o", prices=CachePrices(0.5, 1.0), budget=budget)
+        for end in ends:
+            body = encode(messages[:end])
+            assert structure_faults(body, fold(CHAT.read(body, memo), options, memo).body) == []
 
 
 @pytest.mark.parametrize("name", ["react", "cline"])

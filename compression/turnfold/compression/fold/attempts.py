@@ -97,8 +97,8 @@ def steady_attempt(given: FoldTask, first: Plan) -> Attempt | None:
     thought = first_thought(given.cut) if bound else None
     if thought is None:
         return _held_attempt(given, marked=marked)
-    begun = _task_at(given, given.cut[thought].start)
-    return _go_on(given, _held_attempt(begun, marked=marked))
+    begun = _held_attempt(_task_at(given, given.cut[thought].start), marked=marked)
+    return _go_on(given, begun) if _extends(given, begun) else _held_attempt(given, marked=marked)
 
 
 def _calls_tools(given: FoldTask) -> bool:
@@ -125,7 +125,7 @@ def _held_attempt(given: FoldTask, *, marked: bool) -> Attempt | None:
         if at == last:
             return best
         room = 0  # the next request may not need this squeeze
-        if leaves_room:
+        if leaves_room and _extends(given, best):
             held = _go_on(given, best)
             if _size_with(given, held.changes if held else _NOTHING) <= budget:
                 return held
@@ -171,6 +171,16 @@ def _task_at(given: FoldTask, end: int) -> FoldTask:
     dropped = Changes(dropped=((end, len(conversation.messages)),))
     begun = conversation.with_changes(dropped, memo).with_state(conversation.state)
     return fold_task(begun, given.options, memo)
+
+
+def _extends(given: FoldTask, best: Attempt | None) -> bool:
+    """Whether the task's units go on from those of an earlier request's attempt.
+
+    They do not where only a later message shows that users' messages are program output, and part of the unit before them.
+    """
+    return best is None or all(
+        (one.start, one.is_user) == (u.start, u.is_user) for one, u in zip(best.cut, given.cut, strict=False)
+    )
 
 
 def _go_on(given: FoldTask, best: Attempt | None) -> Attempt | None:
