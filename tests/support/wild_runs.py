@@ -29,7 +29,7 @@ SETTINGS: Final = {
     "no cache": FoldOptions(prices=_FREE),
     "half price": FoldOptions(prices=CachePrices(0.5, 1.0)),
     "marks": FoldOptions(prices=CachePrices(0.1, 1.25), cache_hit_share=0.3),
-    "budget": FoldOptions(prices=_FREE, budget=1500),
+    "budget": FoldOptions(prices=CachePrices(0.5, 1.0), budget=1500),  # where requests of a turn hold on to one fold
     "small budget": FoldOptions(prices=_FREE, budget=400),
     "bare": FoldOptions(prices=_FREE, recall=False, shape_results=False),
     "bare budget": FoldOptions(prices=_FREE, budget=2500, recall=False, shape_results=False),
