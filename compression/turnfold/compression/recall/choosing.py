@@ -239,12 +239,19 @@ def _all_or_first(asking: _Asking, asks: str, room: int, memo: Memo) -> RankedQu
         return _with_topic(asking, _cover(asking, room, users=True), room, memo)
     whole = requests.asks_for_whole(asks) and not has_content(requests.without_whole(asks))
     covers_all = whole or requests.asks_for_all(asks)
-    if whole or ((covers_all or requests.asks_for_cover(asks)) and asking.matched < asking.tuning.topical):
+    covers = covers_all or (requests.asks_for_cover(asks) and not _is_about_unknown(asking))
+    if whole or (covers and asking.matched < asking.tuning.topical):
         return _cover(asking, room, users=covers_all)
     first = requests.asks_for_beginning(asks)
     if first and not has_content(requests.without_beginning(asks)):
         return cover.beginning(RankedQuotes(_NOTHING, np.zeros(len(asking.index.quotes))), asking.sources, first, room)
     return None
+
+
+def _is_about_unknown(asking: _Asking) -> bool:
+    """Whether the subject of a request for a summary was never named: "the plot of Hamlet"."""
+    subject = requests.subject(asking.question.text[:_OPENING])
+    return bool(subject) and names_unknown(subject, asking.index)
 
 
 def _cover(asking: _Asking, room: int, *, users: bool) -> RankedQuotes:
@@ -323,13 +330,15 @@ class _Asking:
         floors = [part.floor for part in self.parts if part.floor is not None]
         if self.fill or floors:
             return min(floors, default=0.0)
+        if requests.is_courtesy(normal_text(self.question)):
+            return None
         strength = self.tuning.hinted if self.hangs_on_one_word else self.certainty
         floor = _floor(strength, self.tuning, borrowed=self.asked.borrowed)
         return self.tuning.bearing if floor is not None and self.is_over_time else floor
 
     @cached_property
     def is_over_time(self) -> bool:
-        """Tokens that a well-matched question always gets, whatever the budget: a share of the conversation, up to a limit."""
+        """Whether it is about earlier states too."""
         return self.is_talk and not self.asked.borrowed and requests.asks_over_time(normal_text(self.question))
 
     @cached_property
@@ -366,8 +375,8 @@ class _Asking:
         """Tokens of a budget that the question may take."""
         if self.fill:
             return budget
-        if self.parts:
-            return min(budget, sum(part.room(budget) for part in self.parts if part.floor is not None) or budget)
+        if asked := [part for part in self.parts if part.floor is not None]:
+            return min(budget, sum(part.room(budget) for part in asked))
         part = _room(self.certainty, self.tuning, borrowed=self.asked.borrowed)
         if self.asked.beside_talk:
             part *= self.tuning.room_beside_talk

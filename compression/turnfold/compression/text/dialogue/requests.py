@@ -240,6 +240,12 @@ def without_cover_words(folded: str) -> str:
     return re.sub(rf"(?:{_COVER.pattern})\w*", " ", folded)
 
 
+_LONGEST_COURTESY: Final = 80  # characters
+_COURTESY: Final = lazy.pattern(rf"(?<!\w)(?:{one_of('requests', 'courtesy')})(?!\w)|{one_of('requests', 'courtesy run-on')}")
+_BESIDE_COURTESY: Final = lazy.pattern(rf"(?<!\w)(?:{one_of('requests', 'beside courtesy')})(?!\w)")
+_WORD: Final = lazy.pattern(r"\w")
+_SUBJECT: Final = lazy.pattern(r"\b(?:of|about)\b[^.!?\n]*", re.IGNORECASE)
+
 _OVER_TIME: Final = lazy.pattern(rf"(?<!\w)(?:{one_of('requests', 'over time')})(?!\w)|{one_of('requests', 'over time run-on')}")
 
 
@@ -252,6 +258,23 @@ def asks_over_time(folded: str) -> bool:
 def without_asking(folded: str) -> str:
     """The message without phrases that only say that something is requested, or that the other side said it."""
     return _ASKING.sub(" ", folded)
+
+
+def is_courtesy(folded: str) -> bool:
+    """Whether a case-folded message only thanks, greets, praises, takes leave, or asks who the other side is.
+
+    One that may also approve of something ("ok, thanks") or asks to go on is more than that.
+    """
+    if len(folded) > _LONGEST_COURTESY:
+        return False
+    left, said = _COURTESY.subn(" ", folded)
+    return said > 0 and not _WORD.search(_BESIDE_COURTESY.sub(" ", left))
+
+
+def subject(text: str) -> str:
+    """What a message in English asks a summary of, with its preposition; "" if it does not say."""
+    found = _SUBJECT.search(text)
+    return found.group() if found else ""
 
 
 def without_empty_phrases(folded: str) -> str:
