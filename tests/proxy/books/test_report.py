@@ -107,6 +107,7 @@ async def test_ranges_and_filters(start: float, end: float, only: dict[str, str]
         (Query(2, 1), "from"),
         (Query(0, 1e10), "from"),
         (Query(1, 2, only={"colour": "x"}), "colour"),
+        (Query(1, 2, only={"status": "fold"}), "status"),
     ],
 )
 async def test_queries_that_make_no_sense(query: Query, field: str) -> None:
