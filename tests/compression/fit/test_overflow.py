@@ -145,6 +145,8 @@ def error(message: object, **more: object) -> bytes:
         (500, error("Context size has been exceeded.", code=500), None, None),
         (500, error("prompt too long; exceeded max context length by 3310 tokens", type="api_error"), None, None),
         (500, error("Your prompt exceeds the maximum context length"), None, None),
+        (500, b'{"error": "exceeded max context length"}', None, None),
+        (400, b'{"error": "Input is too big (9001 tokens)"}', None, 9001),
         (500, error("The number of tokens to keep from the initial prompt is greater than the context length."), None, None),
         (500, b'{"error": "Prompt tokens (9001) exceed model context window (8192)"}', 8192, 9001),
         (400, error({"detail": "This model's maximum context length is 4096 tokens, however you requested 5000"}), 4096, None),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import struct
 from dataclasses import replace
 from itertools import pairwise, product
 from typing import Any
@@ -22,6 +24,7 @@ from turnfold.compression.fold import LEFT_OUT, Folded, fold, unfold
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import CachePrices, FoldOptions
 from turnfold.compression.wire.chat import CHAT
+from turnfold.compression.wire.responses import RESPONSES
 
 Item = dict[str, Any]
 
@@ -202,6 +205,35 @@ def test_screenshots_of_an_agent_fold_like_its_results() -> None:
     assert kept == [image(step) for step in range(40)][-len(kept) :]
     assert 5 <= len(kept) <= 12
     assert "plan-3.png left out]" in json.dumps(sent)
+
+
+_HEAD = b"\x89PNG\r\n\x1a\n" + struct.pack(">I4sII", 13, b"IHDR", 1280, 800)
+
+
+def clicks(steps: int) -> list[Item]:
+    """An agent that uses a computer: each step's result is a screenshot and nothing else."""
+    items: list[Item] = [{"role": "user", "content": "Book a table at the Heron for two. Never pay in advance."}]
+    for step in range(steps):
+        call = {"id": f"cu_{step}", "call_id": f"call_{step}", "pending_safety_checks": [], "status": "completed"}
+        seen = base64.b64encode(_HEAD + bytes([step])).decode()
+        picture = {"type": "computer_screenshot", "image_url": f"data:image/png;base64,{seen}"}
+        items += [
+            {"type": "reasoning", "id": f"rs_{step}", "summary": [], "encrypted_content": "g" * 900},
+            {"type": "computer_call", **call, "action": {"type": "click", "x": step, "y": 5, "button": "left"}},
+            {"type": "computer_call_output", "call_id": f"call_{step}", "output": picture},
+        ]
+    return items
+
+
+@each(("budget", "steps"), product([12_000, 30_000], [5, 9, 16, 29]))
+def test_a_budget_with_room_keeps_the_newest_screenshots(budget: int, steps: int) -> None:
+    body = json.dumps({"model": "computer-use-preview", "input": clicks(steps)}).encode()
+    options = FoldOptions(model="computer-use-preview", prices=CachePrices(1.0, 1.0), budget=budget)
+    folded = fold(RESPONSES.read(body, WARM), options, WARM)
+    kept = [item["call_id"] for item in json.loads(folded.body)["input"] if item.get("type") == "computer_call_output"]
+    assert len(kept) >= 5
+    assert kept == [f"call_{step}" for step in range(steps)][-len(kept) :]
+    assert folded.tokens_after <= budget
 
 
 def shot(size: int, name: str = "") -> Item:

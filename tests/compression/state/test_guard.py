@@ -303,6 +303,10 @@ HELD = State("p", {"docker": "use", "option 2": "use", "section": "use", "red": 
         ("use charcoal instead of podman", "doubtful"),
         ("use charcoal instead of docker", "doubtful"),
         ("use blue instead of red", "doubtful"),
+        ('use "affect" instead of "effect"', "doubtful"),  # a correction of a text
+        ('use "podman" instead of docker', "certain"),
+        ("set premise about the old harbour", "ordinary"),
+        ("change premise to something like that", "ordinary"),
         ("change premise to q", "certain"),
         ("change premise to q. then write it down", "doubtful"),
         ("set premise we bake bread, and suggest a name", "doubtful"),

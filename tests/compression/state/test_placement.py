@@ -99,6 +99,23 @@ def test_near_forms_only_by_setting() -> None:
     assert place([Turn("user", "Please use Docker.")], StateOptions(preprocess=True)).verdict == FORWARD
 
 
+@each("role", ["tool", "function"])
+def test_a_directive_in_a_tool_loop_does_not_end_it(role: str) -> None:
+    """Whoever steers an agent at work sends words beside the results; an acknowledgement would be taken for its last word."""
+    turns = [Turn("user", "Build it."), Turn("assistant", None), Turn(role, "done"), Turn("user", "use docker")]
+    placed = place(turns)
+    assert (placed.verdict, policies(placed)) == (FORWARD, {"docker": "use"})
+    assert [pin.index for pin in placed.pins] == [3]
+    told = Turn("system", "Now be brief.")
+    assert place([*turns[:3], told, turns[3]]).verdict == FORWARD
+    again = place(turns, record=placed.record)  # a client that tries again
+    assert (again.verdict, again.pins) == (FORWARD, placed.pins)
+    after = place([*turns, Turn("assistant", "Built."), Turn("user", "use pytest")])
+    assert after.verdict.kind == "acknowledge"
+    asked = place([*turns[:3], Turn("user", "use podman instead of docker")])
+    assert asked.verdict.kind == "clarify"
+
+
 @each("word", ["yes", "Okay!", "no", "cancel", "Never mind."])
 def test_a_question_and_its_answer(word: str) -> None:
     chat = Chat()

@@ -107,6 +107,7 @@ async def test_ranges_and_filters(start: float, end: float, only: dict[str, str]
         (Query(2, 1), "from"),
         (Query(0, 1e10), "from"),
         (Query(1, 2, only={"colour": "x"}), "colour"),
+        (Query(1, 2, only={"status": "fold"}), "status"),
     ],
 )
 async def test_queries_that_make_no_sense(query: Query, field: str) -> None:
@@ -230,6 +231,16 @@ def test_prices_that_are_not_known_are_assumed_where_a_cache_was_seen() -> None:
     assert pacing("m", options, 10, 9000) == pacing("m", FoldOptions(prices=known), 10, 9000, cached=True)
     found, expected = pacing("m", options, 10, 9000, cached=True), pacing("m", FoldOptions(prices=assumed), 10, 9000)
     assert found == expected != pacing("m", options, 10, 9000)
+
+
+async def test_an_error_in_place_of_an_answer_saves_nothing() -> None:
+    store = MemoryStore()
+    book = Ledger(store, StoreSettings(), dollars)
+    book.record(receipt(tokens_before=9000, tokens_after=1000, usage=(), refused=True), ())
+    await book.flush()
+    totals = (await report(store, Query(*EVERYTHING)))["totals"]
+    assert (totals["requests"], totals["served"], totals["failed"]) == (1, 0, 1)
+    assert (totals["tokens"]["saved"], totals["dollars"]["unknown_requests"]) == (0, 0)
 
 
 async def test_a_conversation_of_which_nothing_was_served_has_no_pace() -> None:

@@ -105,7 +105,14 @@ async def test_the_report_over_http(client: httpx.AsyncClient) -> None:
 
 @pytest.mark.parametrize(
     ("parameters", "field"),
-    [("from=x", "from"), ("group_by=x", "group_by"), ("format=x", "format"), ("colour=x", "colour"), ("to=1&from=2", "from")],
+    [
+        ("from=x", "from"),
+        ("group_by=x", "group_by"),
+        ("format=x", "format"),
+        ("colour=x", "colour"),
+        ("to=1&from=2", "from"),
+        ("from=2d&to=1d&from=3d", "from"),
+    ],
 )
 async def test_wrong_parameters_are_named(client: httpx.AsyncClient, parameters: str, field: str) -> None:
     response = await client.get(f"/admin/report?{parameters}", headers=ADMIN)

@@ -8,6 +8,7 @@ import time
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from starlette.datastructures import QueryParams
 
 from tests.proxy.harness import ProxyServer, UpstreamServer
 from tests.proxy.receipts import NOON, receipt
@@ -151,7 +152,7 @@ def test_a_tenant_can_be_named_in_a_filter() -> None:
     names = {"7c0e": "Search", "99aa": "Ads", "11bb": "Ads"}
     assert with_tenants_by_name({"tenant": "Search", "model": "m"}, names) == {"tenant": "7c0e", "model": "m"}
     assert with_tenants_by_name({"tenant": "7c0e"}, names) == {"tenant": "7c0e"}
-    assert query_of({"tenant": "Search"}, None, NOON, names).only == {"tenant": "7c0e"}
-    assert query_of({"tenant": "Search"}, "99aa", NOON, names).only == {"tenant": "99aa"}
+    assert query_of(QueryParams({"tenant": "Search"}), None, NOON, names).only == {"tenant": "7c0e"}
+    assert query_of(QueryParams({"tenant": "Search"}), "99aa", NOON, names).only == {"tenant": "99aa"}
     with pytest.raises(InvalidInput, match="tenant"):
         with_tenants_by_name({"tenant": "Ads"}, names)

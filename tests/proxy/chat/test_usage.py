@@ -254,6 +254,35 @@ def test_memory_stays_the_same_however_long_the_stream() -> None:
         tracemalloc.stop()
 
 
+_OVERLOADED = b'{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}'
+_CREATED = b'{"type":"response.created","response":{"model":"m"}}'
+_FILTER = b'{"choices":[],"model":"","prompt_filter_results":[{"content_filter_results":{"error":{"code":"x"}}}]}'
+
+
+@pytest.mark.parametrize(
+    ("streamed", "events", "expected"),
+    [
+        (True, [_OVERLOADED], True),
+        (True, [b'{"type": "ping"}', _OVERLOADED], True),
+        (True, [b'{"error":{"message":"The server is busy"}}', b"[DONE]"], True),
+        (True, [_CREATED, b'{"type":"response.failed","response":{"error":{}}}'], True),
+        (True, [b'{"model":"m","choices":[{"delta":{"content":"He"}}]}', b'{"error":{"message":"lost"}}'], False),
+        (True, [b'{"type":"message_start","message":{"model":"m","usage":{"input_tokens":9}}}', _OVERLOADED], False),
+        (True, [_FILTER, b'{"model":"m","choices":[{"delta":{"content":"Hello"}}]}', b"[DONE]"], False),
+        (True, [b'{"type":"response.failed","response":{"error":{},"usage":{"input_tokens":9}}}'], False),
+        (False, [b'{"error":{"message":"The server is busy","code":502}}'], True),
+        (False, [b' [ {"error" : "busy"} ]'], True),
+        (False, [b'{"error":null,"model":"m","choices":[]}'], False),
+        (False, [b'{"model":"m","choices":[{"message":{"content":"{\\"error\\":{}}"}}]}'], False),
+    ],
+)
+def test_an_error_instead_of_an_answer(events: list[bytes], expected: bool, *, streamed: bool) -> None:
+    reader = UsageReader(streamed=streamed)
+    for event in events:
+        reader.feed(b"data: %b\n\n" % event if streamed else event)
+    assert reader.is_refused is expected
+
+
 def test_a_stream_of_anthropic_reports_twice() -> None:
     begin = {"type": "message_start", "message": {"model": "m1", "usage": {**CASES["anthropic"][0], "output_tokens": 1}}}
     end = {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 40}}

@@ -151,7 +151,7 @@ def test_a_form_signs_in_too(origin: str) -> None:
         (b"[1]", 400, "invalid_value"),
         (b'{"token": 1}', 400, "invalid_value"),
         (b"not json", 400, "invalid_value"),
-        (b'{"token": "' + b"x" * 5000 + b'"}', 400, "invalid_value"),
+        (b'{"token": "' + b"x" * 5000 + b'"}', 413, "body_too_large"),
     ],
 )
 def test_what_does_not_sign_in(origin: str, body: bytes, status: int, code: str) -> None:

@@ -109,6 +109,36 @@ def test_what_is_kept(value: bytes, tools: set[str], roles: set[str]) -> None:
     assert (set(keep.tools), set(keep.roles)) == (tools, roles)
 
 
+def test_a_list_in_several_headers_is_one() -> None:
+    keep = wishes([(b"x-turnfold-keep", b"tool:Read, role:user"), (b"x-turnfold-keep", b"tool:Grep")]).keep
+    assert (set(keep.tools), set(keep.roles)) == ({"Read", "Grep"}, {"user"})
+
+
+@each(
+    ("name", "values"),
+    [
+        ("mode", (b"on", b"off")),
+        ("budget", (b"5000", b"6000")),
+        ("conversation", (b"a", b"b")),
+        ("state", (b"enforce", b"observe")),
+    ],
+)
+def test_a_header_has_one_value(name: str, values: tuple[bytes, bytes]) -> None:
+    header = f"x-turnfold-{name}"
+    assert wishes([(header.encode(), values[0])] * 2) == wishes([(header.encode(), values[0])])
+    with pytest.raises(Refused) as refused:
+        wishes([(header.encode(), value) for value in values])
+    assert (refused.value.status, refused.value.code, refused.value.param) == (400, "invalid_header", header)
+
+
+def test_names_in_latin_1_are_different_ones() -> None:
+    def name(value: bytes) -> str | None:
+        return wishes([(b"x-turnfold-conversation", value)]).conversation
+
+    assert name("Gespräch".encode()) == name("Gespräch".encode("latin-1")) == "Gespräch"
+    assert name("Gesprüch".encode("latin-1")) == "Gesprüch"
+
+
 @pytest.mark.parametrize("letter", ["x", "ё"])
 @pytest.mark.parametrize(("length", "fits"), [(512, True), (513, False)])
 def test_names_of_conversations(length: int, fits: bool, letter: str) -> None:

@@ -5,6 +5,7 @@ Lives here: the four calls, their errors, tenants. Does not belong here: rules o
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -174,6 +175,7 @@ def test_half_a_surrogate_pair_comes_back_as_it_came(http: httpx.Client) -> None
         (b"{", 422, "body"),
         (b"[]", 422, "body"),
         (b"\xff", 422, "body"),
+        (b'{"premise":"\xff","policies":{},"version":2}', 422, "body"),
         (b"{}", 422, "state"),
         (b'{"premise":null,"policies":{},"version":3}', 422, "state.version"),
         (b'{"checkpoint_version":1}', 422, "checkpoint"),
@@ -185,6 +187,16 @@ def test_a_bad_state_is_refused_and_changes_nothing(http: httpx.Client, content:
     http.put("/v1/state/c", json=STATE)
     answer = http.put("/v1/state/c", content=content)
     assert (answer.status_code, answer.json()["error"]["param"]) == (status, field)
+    assert http.get("/v1/state/c").json()["state"] == STATE
+
+
+def test_a_state_may_come_compressed(http: httpx.Client) -> None:
+    coded = {"content-encoding": "gzip"}
+    assert http.put("/v1/state/c", content=gzip.compress(json.dumps(STATE).encode()), headers=coded).json()["state"] == STATE
+    asked = gzip.compress(b'{"input":"use docker"}')
+    assert http.post("/v1/state/preview", content=asked, headers=coded).json()["would_mutate"]
+    for content, coding, status in ((b"{}", "gzip", 415), (b"{}", "x-own", 415), (gzip.compress(b" " * 2**24), "gzip", 413)):
+        assert http.put("/v1/state/c", content=content, headers={"content-encoding": coding}).status_code == status
     assert http.get("/v1/state/c").json()["state"] == STATE
 
 

@@ -155,7 +155,7 @@ def test_exports_of_a_running_turnfold_and_arguments_that_look_like_ours(run_her
         echo $OPENAI_BASE_URL $ANTHROPIC_BASE_URL'
     ended = run_here("sh", "-c", script, "x", "--mode", "--")
     assert re.fullmatch(r"(http://127\.0\.0\.1:\d+)/v1 \1\n", ended.stdout)
-    assert ended.stderr.startswith("turnfold: no requests came through")
+    assert ended.stderr.startswith("turnfold: no requests to a model came through")
 
 
 def test_a_proxy_that_dies_at_its_start_names_its_reason_and_its_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -38,6 +38,7 @@ _LEAST_TURNS: Final = 1.0  # until the next fold event
 _RESULT_SHARE: Final = 0.75  # largest share of a fold's raw tail for a single tool result
 # The same if steps have signed reasoning, so that FACTS leave nothing out: everything older than the raw tail becomes a summary.
 _SEALED_SHARE: Final = 1 / 6
+_KEPT_WHOLE: Final = 0.8  # largest share of a budget's limit for a raw tail that FACTS would leave whole
 _RECENT: Final = 6  # units within which a client's moving cache mark stays
 
 
@@ -416,16 +417,18 @@ def _newest(course: Course, tail: int, index: int, given: range, limits: Thresho
     """The first of the newest units to keep, besides material handed over.
 
     A single tool result takes at most its share, so that a long one does not displace the steps just before it; nor do several if
-    FACTS leave nothing out. A budget has no room for both.
+    FACTS leave nothing out, such as screenshots. A budget has room for either, up to most of its limit.
     """
-    room = limits.keep_recent
-    share = _SEALED_SHARE if course.is_left_whole(tail, index + 1) else _RESULT_SHARE
-    most = int(share * room) if limits.limit is None else course.total[-1]
+    room, limit = limits.keep_recent, limits.limit
+    is_whole = course.is_left_whole(tail, index + 1)
+    most = int((_SEALED_SHARE if is_whole else _RESULT_SHARE) * room) if limit is None or is_whole else course.total[-1]
+    left = course.total[-1] if limit is None else int(_KEPT_WHOLE * limit)
     for i in range(index, tail - 1, -1):
         size, unit = course.tokens(i, i + 1), course.units[i]
         if i not in given:
             room -= min(size, most) if unit.asks and not unit.is_user else size
-        if room < 0:
+            left -= size
+        if room < 0 or (left < 0 and is_whole):
             return i + 1
     return tail
 

@@ -101,9 +101,12 @@ def _is_certain(directive: Directive, state: State) -> bool:
         case "change premise":
             return state.premise is not None and not _goes_on(directive.value)
         case "replace":
-            settled = [item for item in (directive.value, directive.old) if _is_settled(item, "use")]
-            held = [item for item in (directive.value, directive.old) if item_key(item) in state.policies]
-            return bool(settled) and {*settled, *held} == {directive.value, directive.old}
+            sides = (directive.value, directive.old)
+            if all(_QUOTED.fullmatch(item) and item_key(item) not in state.policies for item in sides):
+                return False  # ``use "affect" instead of "effect"`` is about the wording of a text
+            settled = [item for item in sides if _is_settled(item, "use")]
+            held = [item for item in sides if item_key(item) in state.policies]
+            return bool(settled) and {*settled, *held} == {*sides}
         case kind:
             return _is_settled(directive.value, kind) or _contradicts(directive, state)
 

@@ -58,6 +58,10 @@ _UNCLEAR: Final = frozenset(
 _MAX_UNCLEAR_WORDS: Final = 4
 _WORDS: Final = lazy.pattern(r"[^\W_]+(?:'[^\W_]+)?")
 
+#: Roles of messages that are read together with what they stand beside, and of tool results.
+_INSTRUCTING: Final = frozenset({"system", "developer"})
+_RESULTS: Final = frozenset({"tool", "function"})
+
 #: The setting: do nothing; replay and report without changes; or replay and act.
 StateMode = Literal["off", "observe", "enforce"]
 
@@ -195,9 +199,15 @@ def place(turns: Sequence[Turn], options: StateOptions = _DEFAULTS, record: Reco
         if turn.role == "assistant":
             walk.hear(turn.text)
         elif turn.role == "user":
-            last = walk.take(index, turn.text, keys[index])
+            last = walk.take(index, turn.text, keys[index], follows_results=_follows_results(turns, index))
     walk.settle(last.outcome)
     return Placement(_verdict(last, walk.machine), walk.record(run, len(turns)), walk.final_pins(), tuple(walk.changes))
+
+
+def _follows_results(turns: Sequence[Turn], index: int) -> bool:
+    """Whether the message stands behind tool results that the model has not read yet."""
+    before = next((turns[i].role for i in range(index - 1, -1, -1) if turns[i].role not in _INSTRUCTING), "")
+    return before in _RESULTS
 
 
 def _recognised(record: Record, keys: Sequence[bytes]) -> tuple[Record, Run, int]:
@@ -313,12 +323,14 @@ class _Walk:
         if pending is not None and " ".join(pending.prompt.split()) not in " ".join((text or "").split()):
             self._drop()
 
-    def take(self, index: int, text: str | None, key: bytes) -> _Said:
-        """Process a new user message."""
+    def take(self, index: int, text: str | None, key: bytes, *, follows_results: bool = False) -> _Said:
+        """Process a new user message. One behind results of a tool loop is not acknowledged here, which would end the loop."""
         before, pending = self.machine.state, self.machine.pending
         said = self._fresh(text, key) if pending is None else self._answer_pending(pending, text, key)
         if self.machine.state is not before and self.machine.state != before:
             said = replace(said, changed=True)
+        if said.outcome == "acknowledge" and follows_results:
+            said = replace(said, outcome="forward")
         revoked = said.changed and not self.options.keeps_history and self.machine.state == self.told
         self._note(index, Entry(key, said.outcome, self.machine.state if revoked else self._untold()))
         return said

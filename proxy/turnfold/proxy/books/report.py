@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from operator import attrgetter
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, get_args
 
 from turnfold.compression.errors import InvalidInput
 from turnfold.proxy.books import rollups
@@ -24,10 +24,12 @@ from turnfold.proxy.books.figures import figures, served_requests, sides
 from turnfold.proxy.books.pacing import OptionsOf, Pacing, pacing
 from turnfold.proxy.books.rollups import SumRow
 from turnfold.proxy.books.wording import DOLLARS_ARE, headline, in_words
+from turnfold.proxy.chat.receipts import Status
 from turnfold.proxy.learning.holdout import HELD_OUT
 from turnfold.proxy.store import Store
 
 _TABLES_AT_ONCE: Final = 100
+_STATUSES: Final = get_args(Status)
 _LONGEST_RANGE: Final = 5 * 366 * 86400
 
 _BY_ROW: Final[Mapping[str, Callable[[SumRow], str]]] = MappingProxyType(
@@ -73,6 +75,8 @@ class Query:
             raise InvalidInput("group_by", f"must be one of {', '.join(GROUPINGS)}")
         if unknown := sorted(set(self.only) - set(FILTERS)):
             raise InvalidInput(unknown[0], f"is not a filter; these are: {', '.join(FILTERS)}")
+        if self.only.get("status", _STATUSES[0]) not in _STATUSES:
+            raise InvalidInput("status", f"must be one of {', '.join(_STATUSES)}")
         if not self.start < self.end:
             raise InvalidInput("from", "must lie before 'to'")
         if self.end - self.start > _LONGEST_RANGE:

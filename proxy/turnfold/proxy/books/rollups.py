@@ -105,7 +105,7 @@ UNPRICED: Final = RequestCost(None, None)
 
 def is_served(receipt: Receipt) -> bool:
     """Whether the upstream served the request; only then was anything paid or saved."""
-    return receipt.upstream_status is not None and 200 <= receipt.upstream_status < 300
+    return receipt.upstream_status is not None and 200 <= receipt.upstream_status < 300 and not receipt.refused
 
 
 def _tokens(receipt: Receipt) -> list[tuple[str, int]]:

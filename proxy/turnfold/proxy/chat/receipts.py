@@ -101,6 +101,7 @@ class Receipt:
         schema: fingerprint of its tools and response format; "" for none.
         recall: what chose the passages that are recalled, "words" or "vectors"; "" where no vectors are made.
         hosted: whether the provider ran tools of its own, so that the usage is the sum of several samplings; it is not kept.
+        refused: whether the upstream answered with a good status and an error instead of an answer; it is not kept.
     """
 
     request_id: str
@@ -132,6 +133,7 @@ class Receipt:
     recall: str = ""
     schema: str = ""
     hosted: bool = False
+    refused: bool = False
 
 
 class Recorder(Protocol):

@@ -105,6 +105,7 @@ def receipt_of(exchange: Exchange, watch: Watch, ended: float) -> Receipt:
         recall=exchange.recall,
         schema=_fingerprint(exchange.conversation.schema) if exchange.conversation else "",
         hosted=watch.reader.has_hosted_calls,
+        refused=watch.reader.is_refused,
     )
 
 

@@ -26,6 +26,8 @@ _KEY: Final = re.compile(
     rb'|"type"\s{0,8}:\s{0,8}"(server_tool_use|mcp_tool_use|shell_call_output|program|'
     rb'(?!function_|custom_tool_|local_shell_|shell_|apply_patch_|computer_)[a-z_]{1,32}_call)"'  # what the client runs itself
 )
+#: A whole body that is an error; some servers give it a status of 200.
+_ERROR_BODY: Final = re.compile(rb'\s{0,64}\[?\s{0,64}\{\s{0,64}"error"\s{0,8}:\s{0,8}[{"]')
 _DONE: Final = re.compile(rb"(?:\A|[\r\n])data: ?\[DONE\]\s*\Z")
 _BLANK_LINES: Final = (b"\n\n", b"\r\n\r\n", b"\r\r")
 _MARK: Final = lazy.pattern(rb'"(?:[^"\\]|\\.)*+"|["{}]', re.DOTALL)  # a string at once, where all of it is there
@@ -173,11 +175,11 @@ class UsageReader:
     def __init__(self, coding: str = "", *, streamed: bool = True) -> None:
         self.usage = Usage()
         self._streamed = streamed
-        self._last_event = False
+        self._last_event = self._begun = False
         self.model = ""
         self.has_hosted_calls = False
         self._error = b""
-        self._is_answered = False
+        self._is_answered = self._has_failed = False
         self._held = b""
         self._collecting = self._is_error = False
         self._seen = self._depth = 0  # of an object that is being collected: bytes looked at, objects that are open
@@ -194,6 +196,12 @@ class UsageReader:
         if not self._streamed:
             return False
         return _DONE.search(self._held) is not None or (self._last_event and self._held.endswith(_BLANK_LINES))
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether it is an error instead of an answer: it has no usage, and names no model or says that it failed."""
+        has_failed = self._has_failed or (bool(self._error) and not (self.model or self._is_answered))
+        return has_failed and self.usage.prompt_tokens is None
 
     @property
     def broke_off(self) -> bytes:
@@ -216,6 +224,9 @@ class UsageReader:
     def _scan(self, piece: bytes) -> None:
         data = self._held + piece
         at = 0
+        if not (self._begun or self._streamed):
+            self._begun = True
+            self._has_failed = _ERROR_BODY.match(data) is not None
         if self._collecting:
             at = self._collect(data, 0)
         while not self._collecting:
@@ -230,7 +241,8 @@ class UsageReader:
                 self._tell_tier(match[3].decode("utf-8", "replace").lower())
             elif match[4] is not None:
                 self._last_event = True
-                self._is_answered = match[4] != b"response.failed"
+                self._has_failed = match[4] == b"response.failed"
+                self._is_answered = not self._has_failed
             elif match[6] is not None:
                 self.has_hosted_calls = True
             elif match[5] is not None:

@@ -54,6 +54,7 @@ def _fields(receipt: Receipt) -> dict[str, Any]:
         "ms": round(receipt.total_ms, 1),
         "overhead_ms": round(receipt.overhead_ms, 1),
         "complete": receipt.complete,
+        **({"refused": True} if receipt.refused else {}),
     }
 
 
@@ -63,7 +64,8 @@ def _line(fields: dict[str, Any]) -> str:
     tokens = f"{before:,} -> {after:,} tokens{share}" if before else "not counted"
     said = f"{fields['status']}{' (' + fields['reason'] + ')' if fields['reason'] else ''}"
     answer = fields["upstream_status"]
-    came = "no answer" if answer is None else f"upstream {answer}{'' if fields['complete'] else ' (cut short)'}"
+    how = " (an error)" if "refused" in fields else "" if fields["complete"] else " (cut short)"
+    came = "no answer" if answer is None else f"upstream {answer}{how}"
     model = fields["model"] or "(no model)"
     return f"{fields['request_id']} {fields['wire']} {model}: {said}, {tokens}, {came}, {fields['ms']:,.0f} ms"
 

@@ -52,6 +52,15 @@ def first_of(headers: RawHeaders, name: bytes) -> bytes | None:
     return None
 
 
+def header_text(value: bytes) -> str:
+    """A value as text: UTF-8, else Latin-1, in which HTTP libraries write what they are given as text. Different values are
+    never the same text."""
+    try:
+        return value.decode("utf-8")
+    except UnicodeDecodeError:
+        return value.decode("latin-1")
+
+
 def _connection_headers(headers: RawHeaders) -> frozenset[bytes]:
     values = [value for key, value in headers if key.lower() == b"connection"]
     return frozenset([token.strip().lower() for value in values for token in value.split(b",")]) if values else frozenset()
@@ -144,28 +153,36 @@ def wishes(headers: RawHeaders) -> Wishes:
         return _NO_WISHES
     return Wishes(
         cast(Mode | None, _one_of(_MODES, headers, "x-turnfold-mode")),
-        _budget(first(headers, b"x-turnfold-budget")),
-        _label(first(headers, b"x-turnfold-conversation")),
+        _budget(_sole(headers, "x-turnfold-budget")),
+        _label(_sole(headers, "x-turnfold-conversation")),
         cast(StateMode | None, _one_of(_STATES, headers, "x-turnfold-state")),
-        _keep(first(headers, b"x-turnfold-keep")),
+        _keep(b",".join([value for key, value in headers if key == b"x-turnfold-keep"])),
         tags_of(headers),
     )
 
 
+def _sole(headers: RawHeaders, name: str) -> bytes | None:
+    """The value of a header that has only one: a client and a gateway may both have set it, to different values."""
+    values = {value.strip() for key, value in headers if key == name.encode()}
+    if len(values) > 1:
+        raise _senseless(name, "has several values")
+    return values.pop() if values else None
+
+
 def _one_of(known: tuple[str, ...], headers: RawHeaders, name: str) -> str | None:
-    value = first(headers, name.encode())
+    value = _sole(headers, name)
     if value is None:
         return None
-    text = value.strip().lower().decode("latin-1")
+    text = value.lower().decode("latin-1")
     if text not in known:
         raise _senseless(name, f"must be one of {', '.join(known)}")
     return text
 
 
-def _keep(value: bytes | None) -> Keep:
+def _keep(value: bytes) -> Keep:
     """Parse comma-separated ``tool:NAME`` and ``role:NAME``."""
     tools, roles = set(), set()
-    for part in (value or b"").decode("utf-8", "replace").split(","):
+    for part in header_text(value).split(","):
         kind, _, name = (side.strip() for side in part.partition(":"))
         if kind == "tool" and name:
             tools.add(name)
@@ -179,15 +196,15 @@ def _keep(value: bytes | None) -> Keep:
 def _budget(value: bytes | None) -> int | None:
     if value is None:
         return None
-    if not _BUDGET.fullmatch(value.strip()):
+    if not _BUDGET.fullmatch(value):
         raise _senseless("x-turnfold-budget", "must be a positive whole number of tokens")
     return int(value)
 
 
 def _label(value: bytes | None) -> str | None:
-    if value is None or not value.strip():
+    if not value:
         return None
-    name = value.strip().decode("utf-8", "replace")
+    name = header_text(value)
     if len(name) > LONGEST_NAME or _UNSENDABLE.search(value):
         raise _senseless("x-turnfold-conversation", f"must be text of at most {LONGEST_NAME} characters")
     return name

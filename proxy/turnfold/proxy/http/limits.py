@@ -7,6 +7,7 @@ forwarded unchanged rather than refused.
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 
 from turnfold.config.serving import LimitSettings
@@ -116,6 +117,36 @@ async def read_body(inbound: Inbound, limits: LimitSettings, unfinished: Unfinis
     finally:
         unfinished.drop(tenant, size)
     return await joined(chunks, size)
+
+
+async def own_body(inbound: Inbound, most: int) -> bytes:
+    """The whole body, decoded, of a request to one of Turnfold's own routes.
+
+    Raises:
+        Refused: 413, it is larger than `most` bytes, or 415, it cannot be decoded.
+    """
+    body = await inbound.body(most)
+    if body is None:
+        raise _larger_than(most)
+    coding = (first(inbound.headers, b"content-encoding") or b"").strip().lower().decode("latin-1")
+    if coding in ("", "identity"):
+        return body
+    if not codings.is_readable(coding):
+        raise _undecodable()
+    try:  # in a thread: it may unpack to a thousand times its size
+        return await asyncio.to_thread(codings.inflate, body, coding, most)
+    except codings.CodedBodyBroken as exc:
+        raise _undecodable() from exc
+    except codings.CodedBodyTooLarge as exc:
+        raise _larger_than(most) from exc
+
+
+def _larger_than(most: int) -> Refused:
+    return Refused(413, "body_too_large", f"The body is larger than {most} bytes.")
+
+
+def _undecodable() -> Refused:
+    return Refused(415, "unsupported_encoding", "The body's content-encoding cannot be decoded.", "content-encoding")
 
 
 def plain_body(body: bytes, coding: str, limits: LimitSettings) -> bytes | None:

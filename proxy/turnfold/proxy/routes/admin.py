@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import orjson
 from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
@@ -39,7 +40,7 @@ _SOUGHT_SINCE: Final = "7d"
 _KNOWN: Final = ("from", "to", "group_by", "format", *FILTERS)
 
 
-def query_of(parameters: Mapping[str, str], tenant: str | None, now: float, names: Mapping[str, str]) -> Query:
+def query_of(parameters: QueryParams, tenant: str | None, now: float, names: Mapping[str, str]) -> Query:
     """A report's query from a URL's parameters.
 
     Args:
@@ -58,7 +59,7 @@ def query_of(parameters: Mapping[str, str], tenant: str | None, now: float, name
     return query
 
 
-def _format(parameters: Mapping[str, str], *known: str) -> str:
+def _format(parameters: QueryParams, *known: str) -> str:
     chosen = parameters.get("format", known[0])
     if chosen not in known:
         raise InvalidInput("format", f"must be one of {', '.join(known)}")

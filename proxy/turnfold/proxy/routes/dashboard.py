@@ -14,6 +14,7 @@ from typing import Final
 from urllib.parse import parse_qs
 
 import orjson
+from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
@@ -30,6 +31,7 @@ from turnfold.proxy.dashboard.newest import MOST, NARROWED_BY, newest_requests
 from turnfold.proxy.dashboard.overview import by_tag, overview
 from turnfold.proxy.dashboard.static_files import static_file
 from turnfold.proxy.http.inbound import Inbound
+from turnfold.proxy.http.limits import own_body
 from turnfold.proxy.http.tenancy import Gate
 from turnfold.proxy.routes.answers import Handler, as_json, error, only_admins, with_error_answers
 from turnfold.proxy.routes.parameters import refuse_unknown, time_range
@@ -127,10 +129,7 @@ def _session_routes(entrance: Entrance, gate: Gate) -> list[Route]:
 
 
 async def _body(request: Request, most: int) -> bytes:
-    data = await Inbound(request.scope, request.receive).body(most)
-    if data is None:
-        raise InvalidInput("body", f"must be at most {most} bytes")
-    return data
+    return await own_body(Inbound(request.scope, request.receive), most)
 
 
 async def _sign_in_fields(request: Request) -> tuple[dict[str, str], bool]:
@@ -151,7 +150,7 @@ async def _sign_in_fields(request: Request) -> tuple[dict[str, str], bool]:
 _KNOWN: Final = tuple(name for name in FILTERS if name not in BY_DAY_ONLY)
 
 
-def _range(given: Mapping[str, str], names: Mapping[str, str]) -> tuple[float, float, dict[str, str]]:
+def _range(given: QueryParams, names: Mapping[str, str]) -> tuple[float, float, dict[str, str]]:
     """Beginning, end, filters."""
     refuse_unknown(given, "from", "to", *_KNOWN)
     now = time.time()

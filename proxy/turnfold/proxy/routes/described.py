@@ -81,7 +81,7 @@ _PASSED_ON: Final = (
 _ID: Final = Parameter(
     "conversation", "path", "The conversation's name.", {"type": "string", "minLength": 1, "maxLength": LONGEST_NAME}
 )
-_STATE_ERRORS: Final = (401, 403, 404, 409, 413, 422, 431, 501, 503)
+_STATE_ERRORS: Final = (401, 403, 404, 409, 413, 415, 422, 431, 501, 503)
 _ONLY_TENANT: Final = Parameter(TENANT, "header", "Only this tenant.", _TEXT)
 _FROM: Final = Parameter("from", "query", "Start: 24h, 7d, a date, ISO 8601, or Unix seconds.", _TEXT)
 _RANGE: Final = (

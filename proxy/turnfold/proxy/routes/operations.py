@@ -16,6 +16,7 @@ from typing import Any, Final, Generic, TypeVar
 
 from pydantic import BaseModel
 from pydantic_core import PydanticSerializationError
+from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -23,10 +24,8 @@ from starlette.types import Receive, Scope, Send
 
 from turnfold.config.serving import LimitSettings
 from turnfold.proxy.api.bodies import Nothing, RequestBody
-from turnfold.proxy.http.headers import first
 from turnfold.proxy.http.inbound import Inbound
-from turnfold.proxy.http.limits import plain_body
-from turnfold.proxy.http.refusals import Refused
+from turnfold.proxy.http.limits import own_body
 from turnfold.proxy.routes.answers import Gatekeeper, error, with_error_answers
 from turnfold.proxy.routes.anything import ANYTHING
 from turnfold.proxy.routes.parameters import refuse_unknown
@@ -43,7 +42,7 @@ class OperationCall:
 
     tenant: str
     path: Mapping[str, str]
-    query: Mapping[str, str]
+    query: QueryParams
     headers: Mapping[str, str]
 
 
@@ -143,24 +142,9 @@ class _Path:
         return Response(content, media_type=_JSON, headers=dict(reply.headers))
 
     async def _read(self, operation: Operation[B], request: Request, receive: Receive) -> B:
-        limit = operation.most_bytes or self._limits.max_text_bytes
-        inbound = Inbound(request.scope, receive)
-        data = await inbound.body(limit)
-        if data is None:
-            raise _too_large(limit)
-        coding = (first(inbound.headers, b"content-encoding") or b"").strip().lower().decode("latin-1")
-        # A compressed body may unpack to a thousand times its size.
-        plain = await asyncio.to_thread(plain_body, data, coding, self._limits) if coding else data
-        if plain is None:
-            raise Refused(415, "unsupported_encoding", "The body's content-encoding cannot be decoded.", "content-encoding")
-        if len(plain) > limit:
-            raise _too_large(limit)
+        plain = await own_body(Inbound(request.scope, receive), operation.most_bytes or self._limits.max_text_bytes)
         validate = operation.body.model_validate_json
         return validate(plain) if len(plain) < _LONG else await asyncio.to_thread(validate, plain)
-
-
-def _too_large(limit: int) -> Refused:
-    return Refused(413, "body_too_large", f"The body is larger than {limit} bytes.")
 
 
 def _render(answer: BaseModel) -> bytes:

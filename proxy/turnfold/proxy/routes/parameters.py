@@ -6,8 +6,10 @@ for, its description (``described``).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Final
+
+from starlette.datastructures import QueryParams
 
 from turnfold.compression.errors import InvalidInput
 from turnfold.proxy.books.report import moment
@@ -18,12 +20,15 @@ TENANT: Final = "x-turnfold-tenant"
 _NAMELESS: Final = '""'
 
 
-def refuse_unknown(given: Iterable[str], *known: str) -> None:
-    """Refuse parameters that a route does not have.
+def refuse_unknown(given: QueryParams, *known: str) -> None:
+    """Refuse parameters that a route does not have, and repeated ones, of which only the last would count.
 
     Raises:
         InvalidInput: names the first of them, and those that there are.
     """
+    names = [name for name, _ in given.multi_items()]
+    if repeated := next((name for name in names if name in known and names.count(name) > 1), None):
+        raise InvalidInput(repeated, "is given more than once")
     if unknown := sorted(set(given) - set(known)):
         raise InvalidInput(
             unknown[0] or _NAMELESS, f"is not a parameter of this route; it takes {', '.join(sorted(known)) or 'no parameters'}"

@@ -39,6 +39,7 @@ from turnfold.proxy.asking.operations import ModelMissing, OperationModels
 from turnfold.proxy.http.front import Endpoint
 from turnfold.proxy.http.headers import LONGEST_NAME
 from turnfold.proxy.http.inbound import Inbound
+from turnfold.proxy.http.limits import own_body
 from turnfold.proxy.http.refusals import Refused
 from turnfold.proxy.routes.answers import Answers, as_json, error, missing_model, with_error_answers
 from turnfold.proxy.routes.anything import ANYTHING
@@ -267,14 +268,15 @@ def _unknown(name: str) -> Refused:
 
 
 async def _body(request: Request) -> bytes:
-    data = await Inbound(request.scope, request.receive).body(MAX_BODY)
-    if data is None:
-        raise Refused(413, "body_too_large", f"the body must have at most {MAX_BODY} bytes")
-    return data
+    return await own_body(Inbound(request.scope, request.receive), MAX_BODY)
 
 
 def _parsed(data: bytes) -> dict[str, Any]:
-    body = parse_json(data.decode("utf-8", "replace"), "body")
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as exc:
+        raise InvalidInput("body", f"is not UTF-8 (byte {exc.start})") from exc
+    body = parse_json(text, "body")
     if not isinstance(body, dict):
         raise InvalidInput("body", "must be an object")
     return body

@@ -6,9 +6,9 @@ Lives here: from parameters to records, from records to answers. Does not belong
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from typing import Final
 
+from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -27,7 +27,7 @@ _UPSTREAM: Final = Parameter("upstream", "query", "Only this upstream: its URL w
 _MODEL: Final = Parameter("model", "query", "Only this model.", {"type": "string"})
 
 
-def _chosen(query: Mapping[str, str]) -> tuple[str | None, str | None]:
+def _chosen(query: QueryParams) -> tuple[str | None, str | None]:
     """Upstream and model; None is any."""
     refuse_unknown(query, "upstream", "model")
     return query.get("upstream"), query.get("model")

@@ -41,7 +41,7 @@ class Tally:
         """Two lines for the user: tokens, then dollars."""
         if not self._wires:
             return (
-                "no requests came through: the command sent none, or it uses another address",
+                "no requests to a model came through: the command sent none, or it uses another address",
                 "docs/clients.md says where clients read their address from",
             )
         found = figures(self._sums)
