@@ -53,8 +53,7 @@ def first_of(headers: RawHeaders, name: bytes) -> bytes | None:
 
 
 def header_text(value: bytes) -> str:
-    """A value as text: UTF-8, else Latin-1, in which HTTP libraries write what they are given as text. Different values are
-    never the same text."""
+    """A value as text: UTF-8, else Latin-1, in which some HTTP libraries write text. No byte is lost to a replacement."""
     try:
         return value.decode("utf-8")
     except UnicodeDecodeError:
