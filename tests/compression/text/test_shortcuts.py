@@ -21,7 +21,7 @@ from turnfold.compression.text.lower import PHRASE_START, joined_words, joined_w
 from turnfold.compression.text.lower import words as plain_words
 from turnfold.compression.text.sentences import sentences
 from turnfold.compression.text.spans import Span
-from turnfold.compression.text.statements import objection, statements, statements_alone
+from turnfold.compression.text.statements import StatementsAlone, objection, statements
 from turnfold.compression.text.ties.cues import cues_in_columns, cues_one_by_one
 from turnfold.compression.text.ties.hints import Hints
 from turnfold.compression.text.ties.pieces import StatementPiece
@@ -280,6 +280,8 @@ def test_phrases_that_are_looked_for_at_their_beginnings_begin_nowhere_else() ->
 )
 def test_statements_are_cut_alike_without_what_they_need(said: list[str]) -> None:
     text = " ".join(said)
-    whole, alone = statements(text), statements_alone(text)
+    whole, read = statements(text), StatementsAlone(text)
+    alone = read.statements
     assert (list(alone.spans), list(alone.sizes)) == (list(whole.spans), list(whole.sizes))
     assert not any(alone.needs)
+    assert read.with_needs() == whole

@@ -32,7 +32,7 @@ from turnfold.compression.text.dialogue.signals import signal_weight
 from turnfold.compression.text.lower import lower_text, words, words_within
 from turnfold.compression.text.quotes import Quote, Source
 from turnfold.compression.text.spans import QUESTION_MARKS, bare_range
-from turnfold.compression.text.statements import Statements, objection, statements, statements_alone
+from turnfold.compression.text.statements import Statements, StatementsAlone, objection, statements
 from turnfold.compression.tokens import Count
 
 _FACT: Final = lazy.pattern(r"(?<=\w )[^\W\d_a-z][^\W_]+|\w*\d[\w.,:/-]*|[\u30a1-\u30f6]{3,}")
@@ -263,11 +263,13 @@ def _orders_of(source: Source, memo: Memo) -> Sequence[tuple[int, int]]:
             return [(c.start, c.end) for c in candidates if c.order]
         if orders_nothing(source.text):  # most messages with a word of rules
             return []
-        alone = statements_alone(source.text)
-        if not _ordering(source, alone, *_said(source.text, alone)):  # most others; needs are only computed if necessary
+        alone = StatementsAlone(source.text)
+        pieces, said = _said(source.text, alone.statements)
+        orders = _ordering(source, alone.statements, pieces, said)
+        if not orders:  # as in most others
             return []
-        read, pieces, _, orders = _read(source)
-        return [bare_range(read.spans[i], pieces[i]) for i in sorted(orders)]
+        read = alone.with_needs()
+        return [bare_range(read.spans[i], pieces[i]) for i in sorted(read.complete(orders))]
 
     return memo.get(("summary-orders", source.role, source.key), make, lambda found: 100 + 120 * len(found))
 

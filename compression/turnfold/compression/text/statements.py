@@ -194,15 +194,29 @@ def statements(text: str, blocks: Sequence[Span] | None = None) -> Statements:
     return Statements(*_read(text, blocks, _ALL_RULES))
 
 
-def statements_alone(text: str) -> Statements:
-    """The same statements, without what they need."""
-    return Statements(*_read(text, None, ()))
+class StatementsAlone:
+    """The same statements, without what they need. That takes most of the time, and is often asked of few texts in many."""
+
+    def __init__(self, text: str) -> None:
+        self._text = with_line_feeds(text)
+        self._cut, self._pieces = _sentences_of(self._text, None)
+        self.statements: Final = Statements(*_of([self._text], [self._cut], [self._pieces], ())[0])
+
+    def with_needs(self) -> Statements:
+        """``statements(text)``; the sentences are not read again."""
+        return Statements(*_of([self._text], [self._cut], [self._pieces])[0])
 
 
 def _read(text: str, blocks: Sequence[Span] | None, rules: Sequence[_Rule]) -> _Columns:
     text = with_line_feeds(text)
-    cut = [_with_labels(text, sentences(text, blocks))]
-    return _of([text], cut, _pieces([text], cut) if len(cut[0]) > 1 else [[]], rules)[0]
+    cut, pieces = _sentences_of(text, blocks)
+    return _of([text], [cut], [pieces], rules)[0]
+
+
+def _sentences_of(text: str, blocks: Sequence[Span] | None) -> tuple[list[Span], list[StatementPiece]]:
+    """The sentences of a text, and as pieces, if there are several."""
+    cut = _with_labels(text, sentences(text, blocks))
+    return cut, _pieces([text], [cut])[0] if len(cut) > 1 else []
 
 
 def limits(texts: Sequence[str]) -> list[Statements]:
