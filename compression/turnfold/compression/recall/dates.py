@@ -14,10 +14,12 @@ from typing import Final, NamedTuple
 
 from turnfold.compression import lazy
 from turnfold.compression.text.lexicon import lexicon
+from turnfold.compression.text.lower import plain_words
 
 _MONTHS: Final = {name: int(number) for number, names in lexicon("months").items() for name in sorted(names)}
 _HINT: Final = lazy.pattern(r"\d")
 _LETTERS: Final = lazy.pattern(r"[^\W\d_]{3,}")  # of a month's name, which stands alone
+_MONTH_NAMES: Final = frozenset(_MONTHS)
 _NAMES: Final = "|".join(sorted(_MONTHS, key=lambda name: (-len(name), name)))
 # Each starts with one character class, which the regex engine finds fast.
 _TIME: Final = lazy.pattern(
@@ -61,6 +63,8 @@ def times_and_dates(folded: str) -> Iterator[Written]:
 
 def with_times_and_dates(folded: str) -> str:
     """A case-folded text followed by the words for its times and dates."""
+    if not _HINT.search(folded):
+        return folded
     more = " ".join(chain.from_iterable(written.words for written in times_and_dates(folded)))
     return f"{folded} {more}" if more else folded
 
@@ -76,7 +80,7 @@ def _times(folded: str) -> Iterator[Written]:
 
 def _named_days(folded: str) -> Iterator[Written]:
     """Dates with a named month."""
-    if _MONTHS.keys().isdisjoint(_LETTERS.findall(folded)):
+    if _MONTH_NAMES.isdisjoint(plain_words(folded) or _LETTERS.findall(folded)):
         return
     for found in _DAY_FIRST.finditer(folded):
         yield from _written(found[0], [(int(found["day"]), _MONTHS[found["month"]])])

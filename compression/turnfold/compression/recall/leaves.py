@@ -192,8 +192,8 @@ def _read(texts: Sequence[str], names: Sequence[str]) -> Leaves:
 
 def _with_times_and_dates(folded: str) -> str:
     """Add times and dates, except those of a header, which applies to more messages than its own."""
-    start = stamp.end() if (stamp := _STAMP.match(folded)) else 0
-    return folded[:start] + with_times_and_dates(folded[start:])
+    stamp = _STAMP.match(folded)
+    return with_times_and_dates(folded) if stamp is None else stamp[0] + with_times_and_dates(folded[stamp.end() :])
 
 
 def _label_terms(label: Sequence[str], language: str) -> Hashes:

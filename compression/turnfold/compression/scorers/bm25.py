@@ -22,8 +22,8 @@ Hashes = npt.NDArray[np.uint32]
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 _NOWHERE: Final = np.zeros(0, np.int64)
-_LOW: Final = np.uint32(0xFFFF)
-_SHORT: Final = np.uint32(16)
+_TERM: Final = np.uint64(32)  # bits below it are those of a passage's number
+_PASSAGE: Final = np.uint64(0xFFFFFFFF)
 _FAN: Final = 8
 _SMALL: Final = 2**15  # pairs: every question searches each part, and merging small parts takes no longer than searching them
 _SHORT_RUN: Final = 200  # pairs of a term
@@ -305,16 +305,17 @@ def _sorted(field: Field, first: int) -> tuple[Postings, ...]:
     """
     if not len(field.terms):
         return ()
-    # Sorting by halves takes a third of the time; stable, so that the passages of a term stay in order.
-    order = np.argsort((field.terms & _LOW).astype(np.uint16), kind="stable")
-    order = order.take(np.argsort((field.terms >> _SHORT).astype(np.uint16).take(order), kind="stable"))
-    passages = np.repeat(np.arange(first, first + len(field.lengths), dtype=np.int32), field.lengths).take(order)
-    terms = field.terms.take(order)
+    # A term and its passage are one number: sorting numbers takes half as long as sorting their places.
+    pairs = field.terms.astype(np.uint64)
+    pairs <<= _TERM
+    pairs |= np.repeat(np.arange(first, first + len(field.lengths), dtype=np.uint64), field.lengths)
+    pairs.sort()
+    begins = np.flatnonzero(_begins(pairs))
+    pairs, counts = pairs.take(begins), np.diff(begins, append=len(pairs))
+    terms = (pairs >> _TERM).astype(np.uint32)
     is_new = _begins(terms)
-    begins = np.flatnonzero(is_new | _begins(passages))
-    starts = np.append(np.flatnonzero(is_new[begins]), len(begins))
-    counts = np.diff(begins, append=len(terms))
-    return (Postings(terms[is_new], starts, _narrow(passages[begins]), _narrow(counts)),)
+    starts = np.append(np.flatnonzero(is_new), len(terms))
+    return (Postings(terms[is_new], starts, _narrow(pairs & _PASSAGE), _narrow(counts)),)
 
 
 def _narrow(values: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -22,7 +22,7 @@ from turnfold.compression.text.dialogue.renewals import renewals
 from turnfold.compression.text.dialogue.self_statements import changes, statement_weight
 from turnfold.compression.text.dialogue.short_exchanges import is_short
 from turnfold.compression.text.dialogue.wanted.picks import picks
-from turnfold.compression.text.lower import lower_text, words
+from turnfold.compression.text.lower import lower_text, words, words_within
 from turnfold.compression.text.quotes import Quotable, Quote
 from turnfold.compression.text.sentences import rough_sentences
 from turnfold.compression.text.spans import bare_range
@@ -213,15 +213,16 @@ def _read(text: str) -> Iterator[_Told]:
         if len(found) == 1:
             weight = statement_weight(text[slice(*found[0])], said)
         else:
-            weight = max((statement_weight(text[start:end]) for start, end in found), default=0.0)
+            within = words_within(text)
+            weight = max([statement_weight(text[start:end], within(start, end)) for start, end in found], default=0.0)
         yield _Told(weight + _CHANGED * changes(said), 0, len(text))
         return
-    own = beside_output(text)
+    own, within = beside_output(text), words_within(text)
     less = _OF_OTHERS if len(text) > _LONG else 0.0
     for start, end in found:
         piece = text[start:end]
         if not _ASKS.search(piece) and (not own or any(begin <= start < stop for begin, stop in own)):
-            said = words(lower_text(piece))
+            said = within(start, end)
             yield _Told(statement_weight(piece, said) + _CHANGED * changes(said) - less, start, end)
 
 

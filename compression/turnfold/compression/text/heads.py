@@ -36,7 +36,7 @@ _SAYS_WHEN: Final = lazy.pattern(
     r":(?<=\d:)\d\d|\b(?:ago|vor \w+ \w{3,}|il y a \w+|hace \w+|há \w+|\d{1,3} [^\W\d_]{3,9} (?:fa|geleden|temu|назад|önce))\b"
 )
 #: Without one of these it is a time of day, which is found faster.
-_MAY_BE_AGO: Final = ("ago", "vor ", "il y a ", "hace ", "há ", " fa", " geleden", " temu", " назад", " önce")
+MAY_BE_AGO: Final = ("ago", "vor ", "il y a ", "hace ", "há ", " fa", " geleden", " temu", " назад", " önce")
 _HANDLE: Final = r"(?:u/|/u/|@)[\w.-]{1,40}|\[deleted\]"
 #: A line that says who wrote what stands below it, and when: "anna  10:02", "Maria Lopez  9:14 AM", "kai — Today at 14:02",
 #: "u/oldstill · 3 days ago", "oldstill 3 days ago | parent | next [–]".
@@ -197,7 +197,7 @@ def in_records(lines: Sequence[str]) -> dict[int, int]:
 
 def lines_with_times(text: str, lines: Sequence[str]) -> list[int]:
     """Indices of the lines of a text that may say when something was written, for those below."""
-    when = _SAYS_WHEN if any(map(text.__contains__, _MAY_BE_AGO)) else _CLOCKED
+    when = _SAYS_WHEN if any(map(text.__contains__, MAY_BE_AGO)) else _CLOCKED
     return [i for i, line in enumerate(lines) if len(line) <= _LONGEST and when.search(line)]
 
 

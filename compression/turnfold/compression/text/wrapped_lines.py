@@ -21,8 +21,9 @@ from turnfold.compression.text.dialogue.transcripts import STAMPED, cues
 from turnfold.compression.text.heads import SPEAKER
 from turnfold.compression.text.lexicon import all_words
 
-_MAY_GO_ON: Final = lazy.pattern(r"[^\W_][,;.’'\")\]»”*_、，；）」』-]{0,3}[ \t]?\n[ \t>]*[\"'“‘„«(\[*_$€£¥「『（]{0,2}[^\W_]")
-#: The same from the line feed on, which is found faster.
+#: A line that may go on, up to the line feed, and the next one.
+_MAY_GO_ON: Final = lazy.pattern(r"[^\W_][,;.’'\")\]»”*_、，；）」』-]{0,3}[ \t]?\Z")
+_LONGEST_END: Final = 5  # characters of that
 _MAY_BEGIN: Final = lazy.pattern(r"\n[ \t>]*[\"'“‘„«(\[*_$€£¥「『（]{0,2}[^\W_]")
 _PARAGRAPH: Final = lazy.pattern(r"(?:[^\n]+\n?)+")
 _LINE: Final = lazy.pattern(r"[^\n]+")
@@ -62,7 +63,7 @@ def is_latex(text: str) -> bool:
 
 def broken_lines(text: str, start: int, end: int) -> set[int]:
     """The places of those line feeds of a range in language at which a sentence goes on; linear."""
-    if not (_MAY_BEGIN.search(text, start, end) and _MAY_GO_ON.search(text, start, end)):
+    if not any(_may_go_on(text, start, begin.start()) for begin in _MAY_BEGIN.finditer(text, start, end)):
         return set()
     paragraphs = [_Paragraph(text, m.start(), m.end()) for m in _PARAGRAPH.finditer(text, start, end)]
     small = [paragraph.small() for paragraph in paragraphs]
@@ -74,6 +75,10 @@ def broken_lines(text: str, start: int, end: int) -> set[int]:
         found.update(line.stop for line in paragraph.spoken(captions=captions))
         found.update(line.stop for line in (paragraph.typeset() if latex else ()))
     return found.difference(*(paragraph.endless(found) for paragraph in paragraphs))
+
+
+def _may_go_on(text: str, start: int, end: int) -> bool:
+    return _MAY_GO_ON.search(text, max(start, end - _LONGEST_END), end) is not None
 
 
 def flowing(text: str) -> str:

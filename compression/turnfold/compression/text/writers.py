@@ -19,7 +19,7 @@ from typing import Final, NamedTuple
 
 from turnfold.compression import lazy
 from turnfold.compression.memo import remembering
-from turnfold.compression.text.heads import AGO, is_name_alone, lines_with_times, may_name_speakers, named_above, speaker_lines
+from turnfold.compression.text.heads import AGO, MAY_BE_AGO, is_name_alone, lines_with_times, may_name_speakers, named_above, speaker_lines
 from turnfold.compression.text.inline import DATE_WORDS
 from turnfold.compression.text.lexicon import lexicon
 
@@ -134,7 +134,7 @@ def _writers(text: str) -> Writers:
         dated = frozenset(found)
         timed = lines_with_times(text, lines)
         heads = {i: i + 1 for i in speaker_lines(lines, timed) - dated} | {i: i + 2 for i in named_above(lines, timed) - dated}
-        heads |= _several(_dated_heads(lines, dated)) | _mailed(lines) | _several(_acted(text, lines))
+        heads |= _several(_dated_heads(lines, dated)) | _mailed(lines) | _several(_acted(lines))
         heads = _joined(heads, _several(_pictured(lines)))
     heads |= _roles(lines) if roles else {}
     signatures = (*(_dashed(lines) if signs else ()), *(_below_quotations(lines) if signs else ()), *_behind_dates(lines, dated))
@@ -286,13 +286,12 @@ def _mailed(lines: Sequence[str]) -> dict[int, int]:
     return found
 
 
-def _acted(text: str, lines: Sequence[str]) -> dict[int, int]:
+def _acted(lines: Sequence[str]) -> dict[int, int]:
     """What somebody did on a page, and when, in one line: "Ann Lee added a comment - 12/Nov/26 9:14 AM"."""
     found: dict[int, int] = {}
-    acts = [act for act in _ACTS if act in text]
-    for i, line in enumerate(lines) if acts else ():
-        may_tell = len(line) <= 2 * _LONGEST and any(map(line.__contains__, acts))
-        acted = _ACTED.match(line) if may_tell else None
+    for i, line in enumerate(lines):
+        may_tell = len(line) <= 2 * _LONGEST and (_DIGIT.search(line) or any(map(line.__contains__, MAY_BE_AGO)))
+        acted = _ACTED.match(line) if may_tell and any(map(line.__contains__, _ACTS)) else None
         if acted and is_name_alone(acted[1]) and says_when(line[acted.end() :]):
             found[i] = i + 1
     return found

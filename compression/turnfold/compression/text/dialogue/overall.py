@@ -12,6 +12,7 @@ whatever was said: the minutes, the next steps, what is open.
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from turnfold.compression import lazy
@@ -297,6 +298,18 @@ FORMS: Final = tuple(
 _OVERALL: Final = lazy.pattern(f"{PHRASE_START}(?:{'|'.join(f'(?:{form.pattern})' for _, form in FORMS)})")
 
 
+def _by_word() -> dict[str, tuple[re.Pattern[str], ...]]:
+    """The forms by the words of which each needs one."""
+    found: dict[str, tuple[re.Pattern[str], ...]] = {}
+    for needed, form in FORMS:
+        for word in sorted(needed):
+            found[word] = (*found.get(word, ()), form)
+    return found
+
+
+_BY_WORD: Final = _by_word()
+
+
 _MOST: Final = 300  # characters; a longer message brings its own subject
 _THING: Final = lazy.pattern(rf"\b(?:{_THINGS})\b")
 _SCAFFOLD: Final = lazy.pattern(rf"\b(?:{_TALKS}|{_SAID}|{_PRODUCTS})\b")
@@ -317,7 +330,8 @@ def asks_for_overall(folded: str) -> bool:
     said = plain_words(folded)
     if said is None:
         return _OVERALL.search(folded) is not None
-    return any(form.search(folded) for needed, form in FORMS if not needed.isdisjoint(said))
+    likely = dict.fromkeys([form for word in _BY_WORD.keys() & said for form in _BY_WORD[word]])
+    return any(form.search(folded) for form in likely)
 
 
 def without_overall(folded: str) -> str:

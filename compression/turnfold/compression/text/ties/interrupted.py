@@ -21,8 +21,8 @@ from turnfold.compression.text.ties.pieces import ITEM, StatementPiece
 from turnfold.compression.text.ties.side_by_side import parts_beside
 
 _PARAGRAPH: Final = lazy.pattern(r"^[^\S\n]*+\S[^\n]*(?:\n[^\S\n]*+\S[^\n]*)*+", re.MULTILINE)
-#: A paragraph that does not end, and one that begins with a small letter.
-_UNENDED: Final = lazy.pattern(r"[^\W_][,’')”»\]-]?[ \t\r]*\n[ \t\r]*\n")
+#: The end of a line with which no sentence ends.
+_UNENDED: Final = lazy.pattern(r"[^\W_][,’')”»\]-]?\Z")
 _BLANK_LINE: Final = lazy.pattern(r"\n[ \t\r]*\n")
 _TERMINATORS: Final = frozenset(".!?:;…。！？：；।॥؟۔｡")
 _CLOSING: Final = " \t\r\n\"'”’»)]*_"
@@ -64,7 +64,7 @@ def interruptions(text: str) -> list[Range]:
 
 def _pages(text: str) -> Iterator[Range]:
     """A paragraph without an end, and the next one that begins with a small letter, of which there are few in a page's text."""
-    if not (_BLANK_LINE.search(text) and _UNENDED.search(text)):
+    if not any(_is_unended(text, blank.start()) for blank in _BLANK_LINE.finditer(text)):
         return
     open_at, seen = -1, 0  # where a paragraph stops that has no end, and how many came behind it
     for found in _PARAGRAPH.finditer(text):
@@ -79,6 +79,12 @@ def _pages(text: str) -> Iterator[Range]:
             open_at, seen = stop, 0
         elif seen >= _FARTHEST:
             open_at = -1
+
+
+def _is_unended(text: str, stop: int) -> bool:
+    """Whether no sentence ends with the line that stops at `stop`."""
+    end = text[text.rfind("\n", 0, stop) + 1 : stop].rstrip(" \t\r")[-2:]
+    return _UNENDED.search(end) is not None
 
 
 def _is_cut(paragraph: str) -> bool:

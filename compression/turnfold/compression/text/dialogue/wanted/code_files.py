@@ -23,6 +23,8 @@ FILE: Final = lazy.pattern(
     rf"(?<![\w.@+/\\-])((?:[\w@.+-]{{1,80}}[/\\]|/){{0,12}}(?:[\w@+-][\w@.+-]{{0,80}}\.(?:{SUFFIXES})|Dockerfile|Makefile))(?![\w/-])",
     re.IGNORECASE,
 )
+#: The end of such a name; most texts have none.
+_MAY_NAME_FILE: Final = lazy.pattern(rf"\.(?:{SUFFIXES})(?![\w/-])|(?:docker|make)file", re.IGNORECASE)
 _LABELS: Final = lexicon("code_parts")["labels"]
 _WORDS: Final = lazy.pattern(r"[^\W\d_]+")
 _BRINGS: Final = lazy.pattern(r"\s*(?:import|from|require|use|using|include|#\s*include|export|@import|source|const|let|var)\b")
@@ -40,7 +42,7 @@ class FilePart(NamedTuple):
 def file_parts(text: str) -> list[FilePart]:
     """The parts of files in a text, each below a line that names the file and little else."""
     lines: list[tuple[str, Range]] = []
-    for found in FILE.finditer(text):
+    for found in FILE.finditer(text) if _MAY_NAME_FILE.search(text) else ():
         start = text.rfind("\n", 0, found.start()) + 1
         end = text.find("\n", found.end())
         end = len(text) if end < 0 else end

@@ -30,7 +30,8 @@ _MOST_DONE: Final = 120  # characters of an answer that says no more than that
 
 class _Patterns(NamedTuple):
     asked: re.Pattern[str]  # of a question
-    commanded: re.Pattern[str]
+    commanded: re.Pattern[str]  # at the beginning of a message
+    run_on: re.Pattern[str]  # anywhere in a message that is not ASCII
     done: re.Pattern[str]  # of an answer
 
 
@@ -40,7 +41,8 @@ def _patterns() -> _Patterns:
     asks_run_on, done_run_on = (words.fold(one_of("entries", section)) for section in ("run-on", "done run-on"))
     return _Patterns(
         re.compile(rf"(?<!\w)(?:{asked})(?!\w)"),
-        re.compile(rf"\A\W{{0,3}}(?:(?:{_ASIDE})\W{{1,3}}){{0,2}}(?:{commanded})(?!\w)|{asks_run_on}"),
+        re.compile(rf"\A\W{{0,3}}(?:(?:{_ASIDE})\W{{1,3}}){{0,2}}(?:{commanded})(?!\w)"),
+        re.compile(asks_run_on),
         re.compile(rf"(?<!\w)(?:{done})(?!\w)|{done_run_on}"),
     )
 
@@ -54,7 +56,9 @@ def asks_over_entries(folded: str) -> bool:
         return False
     is_question = folded.rstrip().endswith(QUESTION_MARKS)
     patterns = _patterns()
-    return bool((is_question and patterns.asked.search(folded)) or patterns.commanded.search(folded))
+    if (is_question and patterns.asked.search(folded)) or patterns.commanded.match(folded):
+        return True
+    return not folded.isascii() and patterns.run_on.search(folded) is not None
 
 
 @remembering

@@ -33,10 +33,13 @@ _RATHER: Final = (
     r"\b(?:more|less|mehr|weniger|plus|moins|más|menos|mais|più|meno)\b[^.!?\n]{1,60}"
     r"\b(?:or|than|oder|als|ou|que|o|di)\b[^.!?\n]{1,60}\?"
 )
-_TALLIES: Final = lazy.pattern(
+_SPACED_TALLY: Final = (
     rf"\b(?:(?:{one_of('tallies', 'all rows')})\b|top[- ]?\d|(?:{one_of('tallies', 'all rows beginnings')})\w"
-    rf"|by (?:\w+ )?(?:month|year|day|week)\b)|{one_of('tallies', 'all rows run-on')}"
+    r"|by (?:\w+ )?(?:month|year|day|week)\b)"
 )
+_TALLIES: Final = lazy.pattern(rf"{_SPACED_TALLY}|{one_of('tallies', 'all rows run-on')}")
+#: The same for ASCII, which the other phrases are not.
+_ASCII_TALLIES: Final = lazy.pattern(_SPACED_TALLY)
 _RANGES: Final = lazy.pattern(_RANGE)
 _HELD_AGAINST: Final = lazy.pattern(_RATHER)
 #: In a text of ASCII one of these begins what `_TALLIES` finds, or one of the others stands in it.
@@ -124,7 +127,8 @@ def asks_over_rows(folded: str) -> bool:
 
 
 def _tallies(folded: str, start: int, end: int) -> bool:
-    if _TALLIES.search(folded, start, end) or (_FIGURE.search(folded, start, end) and _RANGES.search(folded, start, end)):
+    tallies = _ASCII_TALLIES if folded.isascii() else _TALLIES
+    if tallies.search(folded, start, end) or (_FIGURE.search(folded, start, end) and _RANGES.search(folded, start, end)):
         return True
     return "?" in folded and _HELD_AGAINST.search(folded, start, end) is not None
 
