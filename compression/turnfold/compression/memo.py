@@ -90,17 +90,18 @@ class Memo:
         ``make`` runs outside the lock, so two threads may both run it.
         """
         with self._lock:
-            if key in self._kept:
+            known = self._kept.get(key)
+            if known is not None:
                 self._kept.move_to_end(key)
-                return cast(T, self._kept[key][0])
+                return cast(T, known[0])
         value = make()
-        weight = weigh(value)
-        with self._lock:
-            if key not in self._kept and weight <= self._capacity:
-                self._kept[key] = (value, weight)
-                self._weight += weight
-                if self._weight > self._capacity:
-                    self._trim()
+        made = (value, weigh(value))
+        if made[1] <= self._capacity:
+            with self._lock:
+                if self._kept.setdefault(key, made) is made:
+                    self._weight += made[1]
+                    if self._weight > self._capacity:
+                        self._trim()
         return value
 
     def put(self, key: Hashable, value: T, weigh: Callable[[T], int]) -> None:

@@ -21,7 +21,7 @@ from turnfold.compression.text.beside import beside
 from turnfold.compression.text.dialogue.orders import is_standing_order, standing_orders
 from turnfold.compression.text.dialogue.own_words import asks
 from turnfold.compression.text.dialogue.signals import signal_weight
-from turnfold.compression.text.lower import lower_text, words
+from turnfold.compression.text.lower import words_within
 from turnfold.compression.text.names.entities import entities
 from turnfold.compression.text.sections import leading_spans
 from turnfold.compression.text.spans import Span
@@ -103,7 +103,8 @@ def _judge(text: str, read: Statements, role: str, known: frozenset[str] | None)
     """Worth by centrality, signals, facts, shared words and position, 0 to about 4; and the standing orders."""
     spans = read.spans
     pieces = [span.of(text) if not span.kind else "" for span in spans]
-    said = [words(lower_text(piece)) for piece in pieces]
+    within = words_within(text)
+    said = [within(start, end) if not kind else [] for start, end, kind in spans]
     central = _centrality(pieces, said)
     worths: list[float] = []
     must = _own_ends(text, spans, pieces) if role == "user" and len(spans) >= _PASTED else set()

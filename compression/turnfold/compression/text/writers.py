@@ -19,7 +19,15 @@ from typing import Final, NamedTuple
 
 from turnfold.compression import lazy
 from turnfold.compression.memo import remembering
-from turnfold.compression.text.heads import AGO, MAY_BE_AGO, is_name_alone, lines_with_times, may_name_speakers, named_above, speaker_lines
+from turnfold.compression.text.heads import (
+    AGO,
+    MAY_BE_AGO,
+    is_name_alone,
+    lines_with_times,
+    may_name_speakers,
+    named_above,
+    speaker_lines,
+)
 from turnfold.compression.text.inline import DATE_WORDS
 from turnfold.compression.text.lexicon import lexicon
 

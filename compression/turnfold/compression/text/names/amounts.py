@@ -12,6 +12,7 @@ from typing import Final
 
 from turnfold.compression import lazy
 from turnfold.compression.text.lexicon import lexicon
+from turnfold.compression.text.lower import plain_words
 
 Mention = tuple[int, int, str]
 
@@ -51,6 +52,7 @@ _PERCENT: Final = lazy.pattern(
     rf"{_NUMBER}{_BLANK}?(?:%|‰|(?:per ?cent|percentage points|Prozent(?:punkte)?|pour cent|por ciento|por cento|per cento"
     r"|procent\w?|процент\w{0,3}|bps|basis points)(?!\w)|퍼센트|パーセント)"
 )
+_FIGURE: Final = lazy.pattern(r"\d")
 #: Money and shares contain at least one of these.
 _NUMERAL: Final = lazy.pattern(r"[\d一二三四五六七八九十百千万萬亿億两兩零〇십백천만억]")
 #: "8 to " before "12 percent".
@@ -76,19 +78,26 @@ _HAN: Final = lazy.pattern(
 # "In 1987 Rosalind": the name after a year is not what the year counts.
 _DATED: Final = lazy.pattern(r"(?i:\b(?:in|since|until|from|after|before|between|during|im jahr|seit|en|desde|depuis|nel)) \Z")
 _HAPPENED: Final = lazy.pattern(r" (?:\w+ed|sold|won|lost|fell|rose|led|ran|grew|began|saw|became)\Z")
-#: "ninety days", "two hundred people", "sechs Wochen": in words, for the things counted most often.
+#: "ninety days", "two hundred people", "sechs Wochen": numbers in words, and the things counted most often, by language.
+_NUMBER_WORDS: Final = (
+    "two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety",
+    "zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf|zwanzig|dreißig|vierzig|fünfzig|hundert|tausend",
+    "deux|trois|quatre|cinq|six|sept|huit|neuf|dix|vingt|trente|cent|mille",
+    "dos|tres|cuatro|cinco|seis|siete|ocho|nueve|diez|veinte|treinta|cien|mil",
+)
 _SPELLED: Final = lazy.pattern(
-    r"\b(?:(?i:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|twenty|thirty|forty|fifty|sixty|seventy"
-    r"|eighty|ninety)(?:[- ](?:one|two|three|four|five|six|seven|eight|nine|hundred|thousand|million|dozen)){0,2}+"
+    rf"\b(?:(?i:{_NUMBER_WORDS[0]})"
+    r"(?:[- ](?:one|two|three|four|five|six|seven|eight|nine|hundred|thousand|million|dozen)){0,2}+"
     r" (?:seconds|minutes|hours|days|nights|weeks|months|years|decades|centuries|miles|kilomet(?:er|re)s|met(?:er|re)s"
     r"|feet|inches|acres|hectares|kilos|kilograms|grams|tons|tonnes|lit(?:er|re)s|gallons|people|men|women|children|users|employees|workers|patients|soldiers|votes|pages|copies|times|dozen)"
-    r"|(?i:zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf|zwanzig|dreißig|vierzig|fünfzig|hundert|tausend)"
+    rf"|(?i:{_NUMBER_WORDS[1]})"
     r" (?:Sekunden|Minuten|Stunden|Tagen?|Wochen|Monaten?|Jahren?|Kilometer|Meter|Menschen|Leute)"
-    r"|(?i:deux|trois|quatre|cinq|six|sept|huit|neuf|dix|vingt|trente|cent|mille)"
+    rf"|(?i:{_NUMBER_WORDS[2]})"
     r" (?:secondes|minutes|heures|jours|semaines|mois|ans|années)"
-    r"|(?i:dos|tres|cuatro|cinco|seis|siete|ocho|nueve|diez|veinte|treinta|cien|mil)"
+    rf"|(?i:{_NUMBER_WORDS[3]})"
     r" (?:segundos|minutos|horas|días|semanas|meses|años))\b"
 )
+_SPELLED_NUMBERS: Final = frozenset(word for words in _NUMBER_WORDS for word in words.split("|"))
 #: After a figure that may be a year, these confirm that it is one.
 _YEAR_WORDS: Final = frozenset(["год", "года", "году", "рік", "року", "році", "roku", "yılında", "yılı", "έτος"])
 _YEAR: Final = lazy.pattern(r"1[0-9]\d\d|20\d\d")
@@ -103,7 +112,7 @@ def amounts(text: str, sure: Iterable[Mention]) -> Iterator[Mention]:
     They may overlap.
     """
     begun = {start for start, _, _ in sure}
-    for m in _COUNTED.finditer(text):
+    for m in _COUNTED.finditer(text) if _FIGURE.search(text) else ():
         start, end = m.span()
         unit = m["unit"]
         if unit.startswith("/") or start in begun:
@@ -123,8 +132,11 @@ def amounts(text: str, sure: Iterable[Mention]) -> Iterator[Mention]:
             continue
         signed = text[start - 1 : start] in ("-", "−") and text[start - 2 : start - 1] in (" ", "(")  # "at -80 °C"
         yield start - signed, end, "quantity"
-    yield from ((*m.span(), "quantity") for m in _SPELLED.finditer(text))
-    yield from ((*m.span(), "quantity") for m in _HAN.finditer(text))
+    said = plain_words(text)
+    if said is None or not _SPELLED_NUMBERS.isdisjoint(said):
+        yield from ((*m.span(), "quantity") for m in _SPELLED.finditer(text))
+    if not text.isascii():
+        yield from ((*m.span(), "quantity") for m in _HAN.finditer(text))
 
 
 def sure_amounts(text: str) -> Iterator[Mention]:

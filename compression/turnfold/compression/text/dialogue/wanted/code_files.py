@@ -23,8 +23,9 @@ FILE: Final = lazy.pattern(
     rf"(?<![\w.@+/\\-])((?:[\w@.+-]{{1,80}}[/\\]|/){{0,12}}(?:[\w@+-][\w@.+-]{{0,80}}\.(?:{SUFFIXES})|Dockerfile|Makefile))(?![\w/-])",
     re.IGNORECASE,
 )
-#: The end of such a name; most texts have none.
-_MAY_NAME_FILE: Final = lazy.pattern(rf"\.(?:{SUFFIXES})(?![\w/-])|(?:docker|make)file", re.IGNORECASE)
+#: The ends of such names, each found by its first sign; most texts have none.
+_SUFFIX: Final = lazy.pattern(rf"\.(?=[a-z])(?:{SUFFIXES})(?![\w/-])", re.IGNORECASE)
+_BUILD_FILE: Final = lazy.pattern(r"[fF](?i:ile)")
 _LABELS: Final = lexicon("code_parts")["labels"]
 _WORDS: Final = lazy.pattern(r"[^\W\d_]+")
 _BRINGS: Final = lazy.pattern(r"\s*(?:import|from|require|use|using|include|#\s*include|export|@import|source|const|let|var)\b")
@@ -42,7 +43,7 @@ class FilePart(NamedTuple):
 def file_parts(text: str) -> list[FilePart]:
     """The parts of files in a text, each below a line that names the file and little else."""
     lines: list[tuple[str, Range]] = []
-    for found in FILE.finditer(text) if _MAY_NAME_FILE.search(text) else ():
+    for found in FILE.finditer(text) if _SUFFIX.search(text) or _BUILD_FILE.search(text) else ():
         start = text.rfind("\n", 0, found.start()) + 1
         end = text.find("\n", found.end())
         end = len(text) if end < 0 else end
