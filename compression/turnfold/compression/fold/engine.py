@@ -105,6 +105,7 @@ OVER_BUDGET: Final = "over-budget"
 
 _NO_CHANGES: Final = Changes()
 _NO_OUTLOOK: Final = Outlook()
+_NO_PRECEDENCE: Final = Precedence()
 
 #: The engine's signature, for its callers.
 Fold = Callable[[Conversation, FoldOptions, Memo], Folded]
@@ -128,7 +129,7 @@ def fold(conversation: Conversation, options: FoldOptions, memo: Memo) -> Folded
     drawn = drawn if best is None else best.plan
     decided = fresh(drawn.decided, options.precedents, conversation.messages, memo)
     precedence = _precedence(drawn, options.precedents, decided, conversation.messages, memo)
-    plain = replace(_fold_nothing(conversation, options, memo, outlook=drawn.outlook), decided=decided, precedence=precedence)
+    plain = _fold_nothing(conversation, options, memo, outlook=drawn.outlook, decided=decided, precedence=precedence)
     if best is None:
         return replace(plain, reason=OVER_BUDGET) if _exceeds(plain.tokens_after, options) else plain
     return replace(_chosen(plain, best, options, memo), outlook=drawn.outlook, decided=decided, precedence=precedence)
@@ -272,12 +273,15 @@ def _fold_nothing(
     memo: Memo,
     rejected: Changes = _NO_CHANGES,
     outlook: Outlook = _NO_OUTLOOK,
+    decided: tuple[Precedent, ...] = (),
+    precedence: Precedence = _NO_PRECEDENCE,
 ) -> Folded:
     """The conversation unchanged, except for its state blocks and thinking that is no longer valid.
 
     Args:
         rejected: changes that made nothing smaller; only their effect on thinking is applied.
         outlook: why nothing is folded.
+        decided, precedence: as in `Folded`.
     """
     before = conversation_tokens(conversation, options.model, memo)
     if not (conversation.state.pins or rejected.unsigned or rejected.drops_thinking):
@@ -287,7 +291,18 @@ def _fold_nothing(
         forwarded = conversation.with_changes(made, memo)
         check(conversation, forwarded)
         after = conversation_tokens(forwarded, options.model, memo)
-    return Folded(conversation, forwarded, made, False, outlook.reason, before, after, outlook=outlook)
+    return Folded(
+        conversation,
+        forwarded,
+        made,
+        False,
+        outlook.reason,
+        before,
+        after,
+        outlook=outlook,
+        decided=decided,
+        precedence=precedence,
+    )
 
 
 def _state_changes(conversation: Conversation, options: FoldOptions, memo: Memo, rejected: Changes) -> Changes:

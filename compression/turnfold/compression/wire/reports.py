@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple, Protocol
 
 from turnfold.compression import lazy
@@ -109,8 +108,7 @@ class _PossibleReport(NamedTuple):
     framing: _Framing
 
 
-@dataclass(frozen=True, slots=True)
-class Reports:
+class Reports(NamedTuple):
     """The findings in the first `seen` messages.
 
     Attributes:
@@ -134,13 +132,15 @@ class Reports:
 def find_reports(messages: Sequence[Speaker], known: Reports, end: int | None = None) -> Reports:
     """The findings in messages; `known` covers the first of them. Ends at `end`, if given."""
     now, end = known, len(messages) if end is None else end
+    if known.seen == end and not known.newest:
+        return known
     for index in range(known.seen, end):
         message = messages[index]
         if message.pinned:
-            now = now if now.task else replace(now, told=(f"{now.told[0]}\n{message.own}", ""))
+            now = now if now.task else now._replace(told=(f"{now.told[0]}\n{message.own}", ""))
         elif message.role == "user" and message.holds:
             now = _step(message, index, _call_before(messages, index), now)
-    return replace(now, seen=end, found=now.found.union(now.newest), newest=())
+    return now._replace(seen=end, found=now.found.union(now.newest), newest=())
 
 
 def _call_before(messages: Sequence[Speaker], index: int) -> str | None:
@@ -152,9 +152,9 @@ def _call_before(messages: Sequence[Speaker], index: int) -> str | None:
 def _step(message: Speaker, index: int, call: str | None, now: Reports) -> Reports:
     """Process one more user message after an assistant's that ends in `call`."""
     if now.task is None:
-        return replace(now, task=_framing(message), told=(now.told[0], message.own))
+        return now._replace(task=_framing(message), told=(now.told[0], message.own))
     if call is None or not (call or now.marks) or _is_a_persons(message.own, _framing(message), now):
-        return replace(now, run=()) if now.run else now
+        return now._replace(run=()) if now.run else now
     return _judge(_PossibleReport(index, _framing(message)), call, now)
 
 
@@ -164,15 +164,15 @@ def _judge(new: _PossibleReport, call: str, now: Reports) -> Reports:
     if any(frame.mark in now.marks and (call or frame.firm) for frame in frames):
         return _with(now, (new,), [frame.mark for frame in frames if frame.mark in now.marks], call)
     if not call:
-        return replace(now, run=()) if now.run else now
+        return now._replace(run=()) if now.run else now
     if call in now.calls and any(frame.firm or frame.mark == _UNFRAMED for frame in frames):
-        return replace(now, newest=(*now.newest, new.at))
+        return now._replace(newest=(*now.newest, new.at))
     run = (*now.run, new)[-_MOST_RUN:]
     for frame in frames:
         alike = _framed_alike(run, frame.mark)
         if _tells(frame, alike, call, now):
             return _with(now, alike, (frame.mark,), call)
-    return replace(now, run=run)
+    return now._replace(run=run)
 
 
 def _framed_alike(run: Sequence[_PossibleReport], mark: str) -> Sequence[_PossibleReport]:
@@ -184,7 +184,7 @@ def _framed_alike(run: Sequence[_PossibleReport], mark: str) -> Sequence[_Possib
 
 def _with(now: Reports, new: Sequence[_PossibleReport], marks: Iterable[str], call: str) -> Reports:
     calls = now.calls | {call} if call else now.calls
-    return replace(now, newest=(*now.newest, *[one.at for one in new]), marks=now.marks.union(marks), calls=calls)
+    return now._replace(newest=(*now.newest, *[one.at for one in new]), marks=now.marks.union(marks), calls=calls)
 
 
 def _tells(frame: _Frame, alike: Sequence[_PossibleReport], call: str, now: Reports) -> bool:
