@@ -51,7 +51,7 @@ from turnfold.compression.text.unmarked_speech import unmarked_speech
 from turnfold.compression.text.writers import written_by
 
 #: Texts of which each rule is asked before the next one, so that its code is still in the processor's caches.
-_TOGETHER: Final = 8
+_TOGETHER: Final = 32
 #: Characters that ties join into one statement at most; beyond it what comes later needs what came first.
 _MOST_JOINED: Final = 2 * LONGEST
 _LONGEST_SENTENCE: Final = 4 * LONGEST  # what is longer is no sentence

@@ -68,6 +68,8 @@ def done_step(message: str) -> int | None:
 
 def _says_only(message: str, phrases: re.Pattern[str], most: int) -> bool:
     """Whether a short message has such a phrase, and at most `most` other content words."""
+    if len(message) > _LONGEST and message.isascii():  # as long when it is folded
+        return False
     folded = words.fold(message)
     longest = _LONGEST_RUN_ON if words.has_pairs(folded) else _LONGEST
     if len(folded) > longest or not phrases.search(folded):
