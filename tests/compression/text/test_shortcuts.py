@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 from re import _parser as sre_parser  # type: ignore[attr-defined]
 from typing import Any
@@ -10,18 +11,21 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.cases import each
 from turnfold.compression.shorten.exact_pieces import holds_exact
 from turnfold.compression.shorten.prose import has_order
-from turnfold.compression.text import inline, words
+from turnfold.compression.text import inline, words, wrapped_lines
 from turnfold.compression.text.dialogue import overall, requests, told_before
 from turnfold.compression.text.dialogue.orders import orders_nothing
 from turnfold.compression.text.dialogue.self_statements import fact_weight
 from turnfold.compression.text.figures import figures, figures_by_span, figures_by_start
+from turnfold.compression.text.lexicon import lexicon
 from turnfold.compression.text.lower import PHRASE_START, joined_words, joined_words_within, lower_text, words_within
 from turnfold.compression.text.lower import words as plain_words
 from turnfold.compression.text.sentences import sentences
 from turnfold.compression.text.spans import Span
 from turnfold.compression.text.statements import StatementsAlone, objection, statements
+from turnfold.compression.text.ties import interrupted
 from turnfold.compression.text.ties.cues import cues_in_columns, cues_one_by_one
 from turnfold.compression.text.ties.hints import Hints
 from turnfold.compression.text.ties.pieces import StatementPiece
@@ -285,3 +289,24 @@ def test_statements_are_cut_alike_without_what_they_need(said: list[str]) -> Non
     assert (list(alone.spans), list(alone.sizes)) == (list(whole.spans), list(whole.sizes))
     assert not any(alone.needs)
     assert read.with_needs() == whole
+
+
+@each(("table", "section"), [("tallies", "all rows run-on"), ("entries", "run-on")])
+def test_phrases_that_are_not_looked_for_in_ascii_are_not_ascii(table: str, section: str) -> None:
+    phrases = lexicon(table)[section]
+    assert phrases
+    assert not [phrase for phrase in sorted(phrases) if words.fold(phrase).isascii()]
+
+
+@given(st.text(alphabet="a1 _.,)]»”’>\t\r\n(*„é中", max_size=30))
+def test_a_paragraph_without_an_end_is_told_by_the_line_above_a_blank_one(text: str) -> None:
+    unended = re.search(r"[^\W_][,’')”»\]-]?[ \t\r]*\n[ \t\r]*\n", text)
+    blank = [m.start() for m in re.finditer(r"\n[ \t\r]*\n", text)]
+    assert any(interrupted._is_unended(text, at) for at in blank) is (unended is not None)
+
+
+@given(st.text(alphabet="a1 _.,)]»”’>\t\r\n(*„é中", max_size=30))
+def test_a_line_that_may_go_on_is_told_by_its_end_and_the_next_beginning(text: str) -> None:
+    whole = re.search(r"[^\W_][,;.’'\")\]»”*_、，）；」』-]{0,3}[ \t]?\n[ \t>]*[\"'“‘„«(\[*_$€£¥「『（]{0,2}[^\W_]", text)
+    begins = [m.start() for m in wrapped_lines._MAY_BEGIN.finditer(text)]
+    assert any(wrapped_lines._may_go_on(text, 0, at) for at in begins) is (whole is not None)
