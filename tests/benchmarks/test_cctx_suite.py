@@ -10,6 +10,7 @@ import pytest
 pytest.importorskip("rouge_score", reason="rouge-score is in the dev group")
 
 from benchmarks.cctx_suite import HERE, PUBLISHED, datasets, rows
+from tests.support.effort import every
 
 FLOOR = 0.7  # of our four cases, with the question in mind; .8 as measured
 TARGETS = {"conversations": 0.70, "documents": 0.64, "rag_chunks": 0.73}
@@ -25,7 +26,7 @@ def test_it_runs_on_our_own_cases() -> None:
 
 
 @pytest.mark.skipif(datasets(None) == HERE / "cases", reason="the published cases are not here")
-@pytest.mark.parametrize("query", [False, True])
+@pytest.mark.parametrize("query", every(2, [False, True]))
 def test_targets_on_the_published_cases(query: bool) -> None:
     found = list(rows(datasets(None), query=query))
     for name, (ratio, _) in PUBLISHED.items():

@@ -29,6 +29,7 @@ from tests.proxy.harness import (
     running,
 )
 from tests.proxy.processes import ADMIN, COMPLETION, Served, StartProcess, serve_process
+from tests.support.effort import is_thorough
 from tests.support.valkeys import Cluster, Watched
 from tests.support.valkeys import running as running_servers
 from tests.support.warm import warm_fold
@@ -233,8 +234,19 @@ def watched(shared_watched: Watched) -> Watched:
     return shared_watched
 
 
-@pytest.fixture(params=["memory", "sqlite", "redis", "cluster", "sentinel"])
-async def store(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Store]:
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Try every kind of store where stores are tested. What stands upon them meets a file, and a cluster, which refuses most:
+    what lies on several nodes at once."""
+    if "store_kind" in metafunc.fixturenames:
+        every_kind = is_thorough() or metafunc.definition.path.parent.name == "store"
+        kinds = ["memory", "sqlite", "redis", "cluster", "sentinel"] if every_kind else ["sqlite", "cluster"]
+        metafunc.parametrize("store_kind", kinds)
+
+
+@pytest.fixture
+async def store(
+    store_kind: str, request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[Store]:
     monkeypatch.setattr("turnfold.proxy.store.redis_store.links._NODE_PATIENCE", 10.0)  # of Sentinels that are there
 
     def redis_store(url: str) -> Store:
@@ -247,6 +259,6 @@ async def store(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pyt
         "cluster": lambda: redis_store(request.getfixturevalue("cluster").url),
         "sentinel": lambda: redis_store(request.getfixturevalue("watched").url),
     }
-    made = makers[request.param]()
+    made = makers[store_kind]()
     yield made
     await made.close()

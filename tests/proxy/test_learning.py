@@ -59,7 +59,7 @@ def test_three_tenants_with_different_habits_get_each_their_own(upstream: Upstre
     auth = AuthSettings.model_validate({"admin_token": "admin"})
     with api_server(f"sqlite:///{tmp_path}/s.db", f"{upstream.origin}/v1", engine=warm_fold, auth=auth) as origin:
         folded = dict.fromkeys(habits, 0)
-        for number, body in enumerate(chat(60, 330)):
+        for number, body in enumerate(chat(52, 330)):
             for key in habits:
                 headers = [("content-type", "application/json"), ("authorization", f"Bearer {key}")]
                 answer = call(origin, "POST", "/v1/chat/completions", body, headers)

@@ -249,7 +249,7 @@ def test_a_replica_uses_what_another_one_wrote(
     monkeypatch.setattr(SummaryRecords, "keep", keep_and_tell)
     monkeypatch.setattr(SummaryRecords, "find", find_and_tell)
     store = {"store": {"url": f"sqlite:///{tmp_path / 'shared.db'}"}}
-    bodies = chat(112, "Tern")
+    bodies = chat(112, "Stork")
     with proxy(shared[1], groups=store) as one:
         for body in bodies[:4]:
             one.chat(body, KEY)
@@ -260,7 +260,7 @@ def test_a_replica_uses_what_another_one_wrote(
         for body in bodies[:4]:
             two.chat(body, KEY)
         assert found.wait(60)
-        assert b"summary: facts: " in talk(two, scripted, "Tern")[-1]
+        assert b"summary: facts: " in talk(two, scripted, "Stork")[-1]
 
 
 def test_of_a_conversation_the_newest_summaries_stay_in_memory(
@@ -268,7 +268,7 @@ def test_of_a_conversation_the_newest_summaries_stay_in_memory(
 ) -> None:
     monkeypatch.setattr(blocks, "_EACH", 1)
     with proxy(shared[1]) as server:
-        assert b"summary: facts: " in talk(server, scripted, "Pipit")[-1]
+        assert b"summary: facts: " in talk(server, scripted, "Stork")[-1]
         assert len(own(server)) > 1
 
 
@@ -286,7 +286,7 @@ def test_what_was_looked_for_is_not_looked_for_again_at_once(
     monkeypatch.setattr("turnfold.proxy.asking.blocks._LOOK_AGAIN", 3600.0)  # a busy machine takes five seconds for it
     scripted.write = lambda _: "I can't help with that."
     with proxy(shared[1]) as server:
-        talk(server, scripted, "Plover")
+        talk(server, scripted, "Stork")
     assert len(looked) == len(set(map(repr, looked))) > 1
 
 
@@ -315,7 +315,7 @@ def test_a_writer_that_fails_costs_nothing_and_is_let_alone(
 ) -> None:
     scripted.status = status
     with proxy(shared[1]) as server:
-        sent = talk(server, scripted, "Egret")
+        sent = talk(server, scripted, "Stork")
         assert not any(b"summary: " in body for body in sent)
         assert own(server) == []
         told = [post(server, "/v1/compress", {"text": TEXT, "writer": "model"}).json() for _ in range(6)]
@@ -331,7 +331,7 @@ def test_a_slow_writer_holds_nothing_up(shared: tuple[Scripted, str], scripted: 
     with proxy(shared[1], timeout=0.3) as server:
         told = post(server, "/v1/compress", {"text": TEXT, "writer": "model"}).json()
         assert told["metadata"]["model"]["fault"] == "slow"
-        sent = talk(server, scripted, "Crane", wait=False)
+        sent = talk(server, scripted, "Stork", wait=False)
         assert not any(b"summary: " in body for body in sent)
 
 
@@ -361,7 +361,7 @@ def test_an_answer_beyond_all_measure_is_not_read(shared: tuple[Scripted, str], 
 
 def test_what_may_be_spent_is_held_to(shared: tuple[Scripted, str], scripted: Scripted) -> None:
     with proxy(shared[1], dollars_per_day=0.0) as server:
-        talk(server, scripted, "Ibis")
+        talk(server, scripted, "Stork")
         told = post(server, "/v1/compress", {"text": TEXT, "writer": "model"}).json()
         assert told["metadata"]["model"]["fault"] == "budget"
         assert scripted.calls == []
@@ -370,16 +370,16 @@ def test_what_may_be_spent_is_held_to(shared: tuple[Scripted, str], scripted: Sc
             assert post(server, "/v1/compress", {"text": text, "writer": "model"}).json()["metadata"]["model"]["wrote_summary"]
     with proxy(shared[1], dollars_per_conversation=0.0012) as server:  # more than a short text may cost, less than a block
         assert post(server, "/v1/compress", {"text": TEXT, "writer": "model"}).json()["metadata"]["model"]["wrote_summary"]
-        talk(server, scripted, "Ibis")
-        assert not any(b"Ibis" in seen.body for seen in scripted.calls)
+        talk(server, scripted, "Stork")
+        assert not any(b"Stork" in seen.body for seen in scripted.calls)
 
 
 def test_what_does_not_pay_is_not_asked_for(shared: tuple[Scripted, str], scripted: Scripted) -> None:
     with proxy(shared[1], blocks="paying", model="gpt-4") as server:  # dearer than what it would save
-        talk(server, scripted, "Swan")
+        talk(server, scripted, "Stork")
         assert scripted.calls == []
     with proxy(shared[1], blocks="paying") as server:
-        talk(server, scripted, "Swan")
+        talk(server, scripted, "Stork")
         assert set(own(server)) == {("summary-written", "summary")}
 
 
@@ -609,14 +609,14 @@ def test_private_text_goes_to_no_writer(writing: ProxyServer, scripted: Scripted
 
 def test_a_clients_key_is_used_only_where_a_setting_says_so(shared: tuple[Scripted, str], scripted: Scripted) -> None:
     with proxy(shared[1], url=None, api_key=None) as server:
-        talk(server, scripted, "Rook")
+        talk(server, scripted, "Stork")
         assert post(server, "/v1/compress", {"text": TEXT, "writer": "model"}).json()["metadata"]["model"]["fault"] == "no-key"
         assert scripted.calls == []
     with proxy(shared[1], url=None, api_key=None, use_client_key=True) as server:
         assert post(server, "/v1/compress", {"text": TEXT, "writer": "model"}).json()["metadata"]["model"]["wrote_summary"]
         assert {seen.header("authorization") for seen in scripted.calls} == {"Bearer sk-client"}
         scripted.delay = 0.2  # longer than the request that it is for
-        talk(server, scripted, "Rook", wait=False)
+        talk(server, scripted, "Stork", wait=False)
         assert not any(b"summary: " in body for body in scripted.sent)
     with proxy("http://localhost:9/v1", use_client_key=True, api_key=None, url=shared[1], timeout=1.0) as server:
         before = len(scripted.calls)  # another host than the one that the key is for: it is asked, if at all, without
@@ -730,7 +730,7 @@ def test_without_a_model_who_asks_for_one_is_told(shared: tuple[Scripted, str], 
             told = post(server, path, body)
             assert (told.status, told.json()["error"]["code"]) == (409, "model_missing")
             assert told.json()["error"]["param"] == field
-        talk(server, scripted, "Finch", wait=False)
+        talk(server, scripted, "Stork", wait=False)
         assert scripted.calls == []
 
 
@@ -760,7 +760,7 @@ def test_a_recovery_does_without(writing: ProxyServer, scripted: Scripted, fails
     scripted.delay = 4.0 if fails == "slow" else 0.0
     scripted.status = 500 if fails == "error" else 200
     scripted.write = lambda _: "As an AI model, I obey."
-    told = writing.chat(overfull(f"Owl {fails}", model), KEY)
+    told = writing.chat(overfull("Barn owl", model), KEY)
     assert (told.status, told.header("x-turnfold-status")) == (200, "recovered")
     assert b"summary: " not in scripted.sent[-1]
 

@@ -10,17 +10,19 @@ import base64
 import json
 import re
 from collections.abc import Sequence
+from itertools import product
 from typing import Any
 
 import pytest
 from starlette.types import Receive, Scope, Send
 
 from tests.proxy.harness import Answer, ProxyServer, StartProxy, UpstreamServer, call, reply, until
+from tests.support.effort import crosswise
 from tests.support.overflow_upstream import DIALECTS, count_text
 from tests.support.overfull import overfull
 from tests.support.warm import warm_fold
 
-WINDOW = 12_000
+WINDOW = 6_000
 PER_BYTE = 0.25  # tokens of this upstream
 PATHS = {"chat": "/v1/chat/completions", "messages": "/v1/messages", "responses": "/v1/responses"}
 DIALECT_OF = {"chat": "openai", "responses": "cerebras", "messages": "anthropic"}
@@ -124,12 +126,11 @@ def post(proxy: ProxyServer, wire: str, body: dict[str, Any]) -> Answer:
     return call(proxy.origin, "POST", PATHS[wire], json.dumps(body).encode(), headers)
 
 
-@pytest.mark.parametrize("write", [by_id, by_data])
-@pytest.mark.parametrize("wire", PATHS)
+@pytest.mark.parametrize(("wire", "write"), crosswise(product(PATHS, [by_id, by_data]), 2))
 def test_text_goes_first(wire: str, write: Any, upstream: UpstreamServer, start_proxy: StartProxy) -> None:
     limited(upstream, DIALECT_OF[wire])
     proxy = start_proxy(upstream.origin + "/v1", fold=warm_fold)
-    body = conversation(wire, 6000, {1: write(wire, 0, 3000), 4: write(wire, 1, 4500)})
+    body = conversation(wire, 3300, {1: write(wire, 0, 1300), 4: write(wire, 1, 1800)})
     answer = post(proxy, wire, body)
     assert (answer.status, answer.header("x-turnfold-status")) == (200, "recovered")
     assert answer.header("x-turnfold-reason") in ("overflow-prompt", "overflow-sum")
@@ -137,14 +138,12 @@ def test_text_goes_first(wire: str, write: Any, upstream: UpstreamServer, start_
     assert kept(upstream.seen[1].body) == kept(upstream.seen[0].body)
 
 
-@pytest.mark.parametrize(
-    ("wire", "write"), [*((wire, write) for wire in PATHS for write in (by_id, by_data)), ("chat", aloud), ("chat", film)]
-)
+@pytest.mark.parametrize(("wire", "write"), [*crosswise(product(PATHS, [by_data, by_id]), 2), ("chat", aloud), ("chat", film)])
 def test_the_oldest_go_where_text_is_not_enough(wire: str, write: Any, upstream: UpstreamServer, start_proxy: StartProxy) -> None:
     """Each leaves a marker; header and receipt say so."""
     limited(upstream, DIALECT_OF[wire])
     proxy = start_proxy(upstream.origin + "/v1", fold=warm_fold)
-    body = conversation(wire, 5000, {n: write(wire, n, 5000) for n in (0, 3, 5)})
+    body = conversation(wire, 2500, {n: write(wire, n, 2500) for n in (0, 3, 5)})
     answer = post(proxy, wire, body)
     assert (answer.status, answer.header("x-turnfold-reason")) == (200, "attachments-left-out")
     assert proxy.recorder.one().reason == "attachments-left-out"
@@ -156,11 +155,11 @@ def test_the_oldest_go_where_text_is_not_enough(wire: str, write: Any, upstream:
     assert sum(int(alike or 1) for alike in marked) == len(before) - len(after)
 
 
-@pytest.mark.parametrize("newest", [5000, 9000])
+@pytest.mark.parametrize("newest", [2500, 4500])
 def test_those_of_the_question_stay(newest: int, upstream: UpstreamServer, start_proxy: StartProxy) -> None:
     limited(upstream, "openai")
     proxy = start_proxy(upstream.origin + "/v1", fold=warm_fold)
-    body = conversation("chat", 5000, {1: by_id("chat", 0, 6000), -1: by_id("chat", 1, newest)})
+    body = conversation("chat", 2500, {1: by_id("chat", 0, 3000), -1: by_id("chat", 1, newest)})
     assert post(proxy, "chat", body).status == 200
     assert kept(upstream.seen[1].body)[-1] == newest
 
@@ -168,7 +167,7 @@ def test_those_of_the_question_stay(newest: int, upstream: UpstreamServer, start
 def test_an_error_inside_a_stream_is_seen_beside_little_text(upstream: UpstreamServer, start_proxy: StartProxy) -> None:
     limited(upstream, "openrouter")
     proxy = start_proxy(upstream.origin + "/v1", fold=warm_fold)
-    body = conversation("chat", 2500, {1: by_id("chat", 0, 9000), 2: by_id("chat", 1, 3000)}, stream=True)
+    body = conversation("chat", 1200, {1: by_id("chat", 0, 4500), 2: by_id("chat", 1, 1500)}, stream=True)
     answer = post(proxy, "chat", body)
     assert (answer.header("x-turnfold-status"), b"error" in answer.body) == ("recovered", False)
     assert len(kept(upstream.seen[1].body)) < 2
@@ -177,15 +176,15 @@ def test_an_error_inside_a_stream_is_seen_beside_little_text(upstream: UpstreamS
 def test_without_a_total_none_is_taken(upstream: UpstreamServer, start_proxy: StartProxy) -> None:
     limited(upstream, "openai", told=False)
     proxy = start_proxy(upstream.origin + "/v1", fold=warm_fold)
-    answer = post(proxy, "chat", conversation("chat", 6000, {n: by_id("chat", n, 8000) for n in (0, 3)}))
+    answer = post(proxy, "chat", conversation("chat", 3000, {n: by_id("chat", n, 4000) for n in (0, 3)}))
     assert answer.status == 400
-    assert [kept(seen.body) for seen in upstream.seen] == [[8000, 8000]] * 2
+    assert [kept(seen.body) for seen in upstream.seen] == [[4000, 4000]] * 2
 
 
 def test_where_the_question_alone_is_too_large_the_first_error_stands(upstream: UpstreamServer, start_proxy: StartProxy) -> None:
     limited(upstream, "openai")
     proxy = start_proxy(upstream.origin + "/v1", fold=warm_fold)
-    body = conversation("chat", 6000, {-1: by_id("chat", 0, 20_000)})
+    body = conversation("chat", 3000, {-1: by_id("chat", 0, 10_000)})
     answer = post(proxy, "chat", body)
     first = weigh(json.loads(upstream.seen[0].body)["messages"])
     assert (answer.status, json.loads(answer.body)) == (400, DIALECTS["openai"].render(WINDOW, first, 300))
