@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from tests.compression.fold.test_golden import ASKED_OF_MEETINGS, meeting, odd_options, tool_run
 from tests.support.cases import each
-from tests.support.effort import crosswise
+from tests.support.effort import crosswise, every
 from tests.support.recalled import recall
 from tests.support.three_wires import WIRES
 from turnfold.compression.errors import FoldRejected
@@ -59,7 +59,7 @@ def _folded(body: bytes, options: FoldOptions, memo: Memo) -> Any:
     return made.body, told, shorter and (shorter.tokens, shorter.forwarded.body)
 
 
-@each(("kind", "seed"), crosswise([(kind, seed) for kind in _CONVERSATIONS for seed in range(2)], 2))
+@each(("kind", "seed"), every(2, crosswise([(kind, seed) for kind in _CONVERSATIONS for seed in range(2)], 2), 1))
 def test_folds_as_a_conversation_grows(kind: str, seed: int) -> None:
     """With other settings now and then, as another client's of the same tenant may be."""
     messages, shared = _CONVERSATIONS[kind](seed), Memo()
@@ -70,7 +70,7 @@ def test_folds_as_a_conversation_grows(kind: str, seed: int) -> None:
         assert _folded(body, options, shared) == _folded(body, options, Memo()), end
 
 
-@each("seed", range(8))
+@each("seed", every(2, [*range(8)]))
 def test_recall_as_a_conversation_grows(seed: int) -> None:
     said, shared = meeting(seed)[:48], Memo()
     said = [one if i % 3 else one._replace(text=f"{one.text} Is that right?", key=one.key + b"?") for i, one in enumerate(said)]

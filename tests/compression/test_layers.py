@@ -13,7 +13,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.support.cases import each
-from tests.support.effort import crosswise
+from tests.support.effort import crosswise, every
 from tests.support.growth import assert_linear
 from turnfold.compression.errors import InvalidInput, SectionUnknown
 from turnfold.compression.layers import SCORERS, CompressedResult, Compressor, CompressRequest, drill_down, truncate_to_tokens
@@ -301,7 +301,7 @@ STRUCTURED = {
 }
 
 
-@each("name", STRUCTURED)
+@each("name", every(4, [*STRUCTURED], 3))
 def test_structured_texts_have_layers_within_the_ratio(name: str) -> None:
     text = STRUCTURED[name]
     assert compress(text, l1_ratio=1).layers[1].text == text
@@ -605,12 +605,15 @@ def test_a_section_is_given_whole_unless_another_layer_is_asked_for() -> None:
 
 @pytest.mark.parametrize(
     "line",
-    [
-        "Anna: so it is {n}\n",
-        "[28.11.26, 10:14:11] Ben: No, it is {n}\n",
-        "term {n}: what it is and not what it was\n",
-        "But it was {n} and not three, as he said. ",
-    ],
+    every(
+        2,
+        [
+            "Anna: so it is {n}\n",
+            "[28.11.26, 10:14:11] Ben: No, it is {n}\n",
+            "term {n}: what it is and not what it was\n",
+            "But it was {n} and not three, as he said. ",
+        ],
+    ),
 )
 def test_a_section_reads_no_more_of_a_text_than_it_may_show(line: str) -> None:
     """Where each section needs all in front of it, its parts were written out and counted, to be found longer than itself."""

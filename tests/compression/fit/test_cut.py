@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.cases import each
-from tests.support.effort import draws
+from tests.support.effort import draws, every
 from tests.support.overfull import Writer, overfull
 from tests.support.structure import structure_faults
 from tests.support.warm import WARM
@@ -327,7 +327,7 @@ def test_a_cut_that_broke_a_law_is_not_sent() -> None:
         cut(replace(received, wire=replace(CHAT, write=loses_the_first)), 500, FoldOptions(model="gpt-4o"), WARM)
 
 
-@each("loops", [5, 20, 60])
+@each("loops", every(2, [5, 20, 60], 1))
 def test_the_newest_question_stays_however_long_the_tool_loop_behind_it(loops: int) -> None:
     messages: list[Body] = []
     for turn in range(3):

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.support.cases import each
-from tests.support.effort import crosswise
+from tests.support.effort import crosswise, every
 from tests.support.overflow_upstream import count_request
 from tests.support.overfull import CURABLE, INCURABLE, Writer, overfull
 from tests.support.structure import structure_faults
@@ -72,7 +72,7 @@ def ended(flow: Flow, reply: UpstreamReply | None = None) -> Outcome:
     return outcome
 
 
-@each(("fold", "shape"), crosswise(product([fold, never_folds, fails], CURABLE), 5))
+@each(("fold", "shape"), every(2, crosswise(product([fold, never_folds, fails], CURABLE), 5)))
 def test_one_call_that_fits_window_less_output_less_a_tenth(shape: str, fold: Fold) -> None:
     body = encoded(overfull(shape, 3 * WINDOW, model="gpt-4o", max_tokens=500))
     count = ours(body)
@@ -175,7 +175,7 @@ def test_what_was_sent_may_have_been_a_fold() -> None:
     assert ended(flow, OK).tokens_before == count
 
 
-@pytest.mark.parametrize(("size", "kept"), [(6_000, 6), (12_000, 4), (20_000, 4)])
+@pytest.mark.parametrize(("size", "kept"), every(2, [(6_000, 6), (12_000, 4), (20_000, 4)], 1))
 def test_where_the_newest_fifth_does_not_fit_as_many_of_the_newest_as_do_stay(size: int, kept: int) -> None:
     """A fold was refused, and nothing tells by how much it was too large."""
     messages = [m for turn in range(size // 220) for m in (spoken("user", 2 * turn), spoken("assistant", 2 * turn + 1))]
@@ -222,9 +222,16 @@ def test_without_any_figure_a_usual_window_is_tried_that_takes_the_newest_messag
 
 @each(
     ("window", "fold", "shape"),
-    crosswise(
-        [(*row, shape) for row in [(2731, fold), (2731, never_folds), (4096, fold), (12_000, never_folds)] for shape in CURABLE],
-        5,
+    every(
+        2,
+        crosswise(
+            [
+                (*row, shape)
+                for row in [(2731, fold), (2731, never_folds), (4096, fold), (12_000, never_folds)]
+                for shape in CURABLE
+            ],
+            5,
+        ),
     ),
 )
 def test_without_any_figure_three_times_a_window_of_any_size_is_cured(shape: str, window: int, fold: Fold) -> None:
@@ -243,7 +250,7 @@ def test_without_any_figure_no_more_is_tried_than_was_taken(taken: int) -> None:
     assert ours(call.forwarded.body) <= max(0.28 * ours(body), taken / 1.4)
 
 
-@each(("fill", "fold", "shape"), crosswise(product([2, 4], [fold, never_folds], ["long chat", "long agent run"]), 2))
+@each(("fill", "fold", "shape"), every(2, crosswise(product([2, 4], [fold, never_folds], ["long chat", "long agent run"]), 2), 1))
 def test_the_most_recent_fifth_stays_as_it_is(shape: str, fold: Fold, fill: int) -> None:
     body = overfull(shape, fill * WINDOW, model="gpt-4o")
     call = next(started(encoded(body), Overflow("prompt", WINDOW), fold))
@@ -301,31 +308,39 @@ def test_what_cannot_fit_goes_as_it_is() -> None:
 
 @each(
     ("fold", "partial", "place"),
-    crosswise(
-        product(
-            [fold, never_folds],
-            [
-                [{"role": "assistant", "content": "The answer is that the migr"}],
-                [{"role": "assistant", "content": "Let me think. ", "reasoning_content": "The user wants the migration to"}],
+    every(
+        3,
+        crosswise(
+            product(
+                [fold, never_folds],
                 [
-                    {
-                        "role": "assistant",
-                        "content": "Reading",
-                        "tool_calls": [
-                            {"id": "partial_1", "type": "function", "function": {"name": "read", "arguments": '{"path": "/sr'}}
-                        ],
-                    },
-                    {"role": "tool", "tool_call_id": "partial_1", "content": "error: the arguments were cut off"},
+                    [{"role": "assistant", "content": "The answer is that the migr"}],
+                    [{"role": "assistant", "content": "Let me think. ", "reasoning_content": "The user wants the migration to"}],
+                    [
+                        {
+                            "role": "assistant",
+                            "content": "Reading",
+                            "tool_calls": [
+                                {
+                                    "id": "partial_1",
+                                    "type": "function",
+                                    "function": {"name": "read", "arguments": '{"path": "/sr'},
+                                }
+                            ],
+                        },
+                        {"role": "tool", "tool_call_id": "partial_1", "content": "error: the arguments were cut off"},
+                    ],
+                    [
+                        {
+                            "role": "assistant",
+                            "content": [{"type": "text", "text": "Half a"}],
+                            "reasoning_details": [{"type": "x", "data": "QUJ"}],
+                        }
+                    ],
                 ],
-                [
-                    {
-                        "role": "assistant",
-                        "content": [{"type": "text", "text": "Half a"}],
-                        "reasoning_details": [{"type": "x", "data": "QUJ"}],
-                    }
-                ],
-            ],
-            ["old", "recent"],
+                ["old", "recent"],
+            ),
+            2,
         ),
         2,
     ),

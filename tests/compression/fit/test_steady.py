@@ -135,7 +135,7 @@ def _places(wire: str) -> slice:
     return slice(sorted(WIRES).index(wire), None, 5)
 
 
-@each("wire", sorted(WIRES))
+@each("wire", every(2, sorted(WIRES), 1))
 @pytest.mark.timeout(300)
 def test_replicas_that_know_nothing_of_earlier_requests_send_the_same(wire: str) -> None:
     growing = Growing(wire, loops=4, size=_SIZE, marks=wire == "messages", seed=3)
@@ -195,7 +195,7 @@ def within_budget(growing: Growing, share: float = 0.0, most: int = _REQUESTS) -
 
 # Half of the grid: tool loops of chat completions and of Responses are folded alike.
 @each(
-    ("wire", "share", "seed"), every(2, [("chat", 0.4, 5), ("messages", 0.0, 4), ("messages", 0.4, 5), ("responses", 0.0, 5)], 1)
+    ("wire", "share", "seed"), every(4, [("chat", 0.4, 5), ("messages", 0.0, 4), ("messages", 0.4, 5), ("responses", 0.0, 5)], 3)
 )
 @pytest.mark.timeout(300)
 def test_a_tool_loop_that_outgrows_an_explicit_budget_seldom_rewrites_its_prefix(wire: str, share: float, seed: int) -> None:
@@ -205,7 +205,7 @@ def test_a_tool_loop_that_outgrows_an_explicit_budget_seldom_rewrites_its_prefix
     assert all(one.folded.reason == "" for one in sent)
 
 
-@each("wire", sorted(WIRES))
+@each("wire", every(2, sorted(WIRES), 1))
 @pytest.mark.timeout(300)
 def test_replicas_keep_an_explicit_budget_alike(wire: str) -> None:
     growing = Growing(wire, loops=6, size=300, marks=wire == "messages", seed=3)

@@ -8,7 +8,7 @@ from typing import Any
 
 from tests.support import words
 from tests.support.cases import each
-from tests.support.effort import crosswise
+from tests.support.effort import crosswise, every
 from tests.support.provider_rules import faults, refusals
 from tests.support.warm import WARM
 from turnfold.compression.fold import fold
@@ -92,19 +92,23 @@ WIRES = {"responses": RESPONSES, "messages": MESSAGES, "chat": CHAT}
 
 @each(
     ("budget", "wire", "front", "session"),
-    crosswise(
-        [
-            (budget, *row)
-            for budget in [None, 4000]
-            for row in [
-                ("responses", (AGENTS, PLACE), codex),
-                ("responses", ("<user_instructions>\n" + FACTS + "\n</user_instructions>",), codex),
-                ("messages", (MEMORY, SKILLS), claude),
-                ("chat", (AGENTS, PLACE), chat),
-                ("chat", (MEMORY,), chat),
-            ]
-        ],
-        5,
+    every(
+        2,
+        crosswise(
+            [
+                (budget, *row)
+                for budget in [None, 4000]
+                for row in [
+                    ("responses", (AGENTS, PLACE), codex),
+                    ("responses", ("<user_instructions>\n" + FACTS + "\n</user_instructions>",), codex),
+                    ("messages", (MEMORY, SKILLS), claude),
+                    ("chat", (AGENTS, PLACE), chat),
+                    ("chat", (MEMORY,), chat),
+                ]
+            ],
+            5,
+        ),
+        1,
     ),
 )
 def test_what_the_agent_always_needs_is_sent_word_for_word(

@@ -14,7 +14,7 @@ import pytest
 from tests.compression.fold.test_allowance import agent
 from tests.support.bodies import encode, messages_of
 from tests.support.cases import each
-from tests.support.effort import crosswise
+from tests.support.effort import crosswise, every
 from tests.support.known_folds import fold_request
 from tests.support.structure import structure_faults
 from tests.support.warm import WARM
@@ -76,13 +76,16 @@ def text(found: Folded) -> str:
 
 @each(
     ("reply", "calls", "prices"),
-    crosswise(
-        [
-            (*row, prices)
-            for row in [("Yes, go ahead with all of it.", 60), ("yes please", 60), ("好的", 60), ("yes please", 160)]
-            for prices in [CachePrices(1.0), HALF]
-        ],
+    every(
         2,
+        crosswise(
+            [
+                (*row, prices)
+                for row in [("Yes, go ahead with all of it.", 60), ("yes please", 60), ("好的", 60), ("yes please", 160)]
+                for prices in [CachePrices(1.0), HALF]
+            ],
+            2,
+        ),
     ),
 )
 def test_what_a_yes_agreed_to_stands_while_its_calls_go_on(reply: str, calls: int, prices: CachePrices) -> None:
@@ -171,7 +174,7 @@ def test_it_stands_on_the_wire_of_responses_too_where_reasoning_comes_before_it(
     assert PROPOSAL in found.body.decode()
 
 
-@pytest.mark.parametrize("breakpoints", [False, True])
+@pytest.mark.parametrize("breakpoints", every(2, [False, True]))
 def test_the_first_fold_of_a_long_loop_leaves_more_than_its_summary(breakpoints: bool) -> None:
     """Where reading is cheap it comes late, and all that it folds would be more than may stand at FACTS."""
     messages, memo = agent(160, 30), WARM

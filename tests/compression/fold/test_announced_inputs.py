@@ -13,7 +13,7 @@ import pytest
 
 from tests.support.bodies import Message, encode
 from tests.support.cases import each
-from tests.support.effort import crosswise
+from tests.support.effort import crosswise, every
 from tests.support.known_folds import fold_request
 from tests.support.quoted_talk import exchange, forwarded
 from tests.support.warm import WARM
@@ -35,18 +35,21 @@ def _series(book: str, inputs: int) -> list[Message]:
 
 @each(
     ("lead", "share"),
-    crosswise(
-        product(
-            [
-                "Classify each message that I send into one of these classes.",
-                "I'll send you reviews one after another. Score them by this rubric.",
-                "Ordne jede Nachricht, die ich dir schicke, einer dieser Klassen zu.",
-                "Pour chaque message que je t'envoie, réponds seulement par une de ces classes.",
-                "请把我发给你的每条消息归入下列类别之一。",
-            ],
-            [None, 0.3],
-        ),
+    every(
         2,
+        crosswise(
+            product(
+                [
+                    "Classify each message that I send into one of these classes.",
+                    "I'll send you reviews one after another. Score them by this rubric.",
+                    "Ordne jede Nachricht, die ich dir schicke, einer dieser Klassen zu.",
+                    "Pour chaque message que je t'envoie, réponds seulement par une de ces classes.",
+                    "请把我发给你的每条消息归入下列类别之一。",
+                ],
+                [None, 0.3],
+            ),
+            2,
+        ),
     ),
 )
 def test_a_rule_book_stays(lead: str, share: float | None) -> None:

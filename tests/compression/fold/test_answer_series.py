@@ -13,7 +13,7 @@ from typing import Final
 
 from tests.support.bodies import Message, encode
 from tests.support.cases import each
-from tests.support.effort import crosswise
+from tests.support.effort import crosswise, every
 from tests.support.known_folds import fold_request
 from tests.support.warm import WARM
 from tests.support.words import prose
@@ -45,7 +45,7 @@ def _talk(answer: Callable[[int], str]) -> list[Message]:
     return said
 
 
-@each(("kind", "question"), crosswise(product(_KINDS, _QUESTIONS), 3))
+@each(("kind", "question"), every(2, crosswise(product(_KINDS, _QUESTIONS), 3)))
 def test_all_answers_are_there_with_what_they_answer(kind: str, question: str) -> None:
     answer = _KINDS[kind]
     body = encode([*_talk(answer), {"role": "user", "content": question}])

@@ -16,7 +16,7 @@ import pytest
 
 from tests.support.bodies import Message
 from tests.support.cases import each
-from tests.support.effort import crosswise
+from tests.support.effort import crosswise, every
 from tests.support.text_agents import FORMATS
 from tests.support.three_wires import WIRES, OnWire, chat_messages
 from tests.support.warm import WARM
@@ -67,7 +67,7 @@ def _quotes(folded: Folded) -> str:
     return folded.forwarded.messages[-1].text.partition("<quotes: ")[2]
 
 
-@each(("budget", "name"), crosswise(product([None, 2000, 3500], sorted(WIRES)), 3))
+@each(("budget", "name"), every(2, crosswise(product([None, 2000, 3500], sorted(WIRES)), 3), 1))
 def test_results_of_alike_calls_can_be_told_apart(name: str, budget: int | None) -> None:
     calls = [
         ("free_berths", {"port": port}, f'{{"berths_free": {n}, "tide": "low"}}\n{prose(n, "en", 20)}')
@@ -78,7 +78,7 @@ def test_results_of_alike_calls_can_be_told_apart(name: str, budget: int | None)
     assert told == {port: str(n) for port, n in _BERTHS.items()}
 
 
-@each("name", sorted(WIRES))
+@each("name", every(2, sorted(WIRES), 1))
 def test_long_arguments_show_where_they_differ(name: str) -> None:
     head = "SELECT b.port, SUM(b.length_m) AS quay_metres FROM berths b JOIN ports p ON p.id = b.port WHERE p.kind = 'sea'"
     calls = [
@@ -206,7 +206,7 @@ def test_an_assistants_text_that_ends_in_no_call_is_taken_for_none(end: str) -> 
 _PORTS: Final = ["Riga", "Turku", "Pori", "Kotka", "Luga", "Oulu", "Vaasa", "Narva", "Ventspils", "Liepaja", "Sopot", "Ustka"]
 
 
-@each(("port", "budget"), crosswise(product(["Riga", "Kotka", "Narva", "Ustka"], [900, 1300]), 2))
+@each(("port", "budget"), every(2, crosswise(product(["Riga", "Kotka", "Narva", "Ustka"], [900, 1300]), 2), 1))
 def test_the_result_is_quoted_whose_call_the_question_names(port: str, budget: int) -> None:
     head = "SELECT SUM(f.amount) AS fee, COUNT(*) AS ships FROM fees f JOIN ships s ON s.id = f.ship_id WHERE f.kind = 'quay'"
     gave = [f"fee | ships\n{4021 * n + 977} | {n}" for n in range(len(_PORTS))]

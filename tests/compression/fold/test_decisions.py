@@ -14,6 +14,7 @@ import pytest
 from tests.compression.fold.test_allowance import agent, chat
 from tests.support.bodies import Message, encode
 from tests.support.cases import each
+from tests.support.effort import every
 from tests.support.known_folds import fold_request
 from tests.support.warm import WARM
 from turnfold.compression.fold import Folded
@@ -33,7 +34,7 @@ def fold(messages: list[Message], options: FoldOptions, memo: Memo, draw: random
 
 @pytest.mark.parametrize(
     ("conversation", "price"),
-    [("steps", "strong"), ("steps", "quarter"), ("steps", "half"), ("chat", "half"), ("chat", "written")],
+    every(2, [("steps", "strong"), ("steps", "quarter"), ("steps", "half"), ("chat", "half"), ("chat", "written")]),
 )
 def test_a_replica_that_believes_something_else_sends_the_same(conversation: str, price: str) -> None:
     """A fold is due when what it puts at risk can be borne, so each stands at a border that the slightest difference moves."""

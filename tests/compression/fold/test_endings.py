@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.support.cases import each
+from tests.support.effort import every
 from tests.support.known_folds import fold_request
 from tests.support.prefix import Kind, classify
 from tests.support.structure import structure_faults
@@ -92,7 +93,7 @@ def test_lists_seals_and_blanks(message: Message, ends: str) -> None:
     assert unfold(folded) == body
 
 
-@pytest.mark.parametrize(("window", "turns", "words"), [(600, 30, 12), (2500, 8, 150), (1200, 4, 200)])
+@pytest.mark.parametrize(("window", "turns", "words"), every(2, [(600, 30, 12), (2500, 8, 150), (1200, 4, 200)], 1))
 def test_a_request_made_to_fit_a_window_ends_none_either(window: int, turns: int, words: int) -> None:
     conversation = CHAT.read(body_of(chat(turns, prefill="Here it is: ", words=words)), WARM)
     fitted = fit(conversation, FoldOptions(model=CLAUDE, window=window), WARM, Learned(), fold)
@@ -128,7 +129,7 @@ def steps(turns: int, results: list[int]) -> list[Message]:
 
 @pytest.mark.parametrize(
     ("results", "folds"),
-    [([6, 15], True), ([3], False)],  # a result of 120 rows is folded at the first prices, only shaped at the second
+    every(2, [([6, 15], True), ([3], False)], 1),  # a result of 120 rows is folded at the first prices, only shaped at the second
 )
 def test_the_prefix_stays_stable_but_for_fold_events(results: list[int], folds: bool) -> None:
     messages, memo = steps(18, results), WARM

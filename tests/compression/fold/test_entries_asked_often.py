@@ -12,6 +12,7 @@ from typing import Final
 import pytest
 
 from tests.support.bodies import Message, encode
+from tests.support.effort import every
 from tests.support.known_folds import fold_request
 from tests.support.quoted_talk import exchange
 from tests.support.warm import WARM
@@ -48,7 +49,7 @@ def _recalled(folded: Folded) -> str:
     return folded.recalls[max(folded.recalls)].text if folded.recalls else ""
 
 
-@pytest.mark.parametrize("every", [1, 2, 4])
+@pytest.mark.parametrize("every", every(2, [1, 2, 4], 1))
 def test_all_that_was_kept_is_there_in_the_fold_and_not_quoted_again(every: int) -> None:
     folded = _folded(every)
     assert folded.sections
@@ -63,7 +64,7 @@ def test_what_is_asked_over_once_is_quoted() -> None:
     assert [_entry(n) for n in range(1, _TURNS) if _entry(n) not in sent] == []
 
 
-@pytest.mark.parametrize("every", [1, 4])
+@pytest.mark.parametrize("every", every(2, [1, 4], 1))
 def test_what_the_request_holds_leaves_no_room_to_other_passages(every: int) -> None:
     other = encode([*_talk(every), {"role": "user", "content": f"What did {prose(3, 'en', 1)} mean?"}])
     options = FoldOptions(model="gpt-5", prices=CachePrices(0.1, 1.0), cache_hit_share=0.9)
@@ -73,11 +74,15 @@ def test_what_the_request_holds_leaves_no_room_to_other_passages(every: int) -> 
 
 @pytest.mark.parametrize(
     "said",
-    [
-        "lunch 12.50. What's the total so far?",
-        "Squats 5 x 5 at 80 kg! How much is that altogether?",
-        "ran 5 km; how far in total?",
-    ],
+    every(
+        2,
+        [
+            "lunch 12.50. What's the total so far?",
+            "Squats 5 x 5 at 80 kg! How much is that altogether?",
+            "ran 5 km; how far in total?",
+        ],
+        1,
+    ),
 )
 def test_an_entry_that_asks_over_all_is_kept_too(said: str) -> None:
     told = [exchange(_entry(n), "Noted.") for n in range(8)]

@@ -77,7 +77,7 @@ _FORMS: Final = (_fenced, _named, _in_the_fence, _outlined)
 
 
 # Every second pair: each form at two prices at least where there are three, each price with two forms.
-@pytest.mark.parametrize(("form", "prices"), every(2, [*product(_FORMS, _PRICES)]))
+@pytest.mark.parametrize(("form", "prices"), every(4, [*product(_FORMS, _PRICES)], 2))
 def test_what_is_handed_over_stays_as_it_came(form: Form, prices: CachePrices) -> None:
     for turn, messages in enumerate(_requests(form, 60)):
         if turn % 6 != 5:

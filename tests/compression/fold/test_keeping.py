@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.bodies import Message, encode, messages_of
-from tests.support.effort import costly
+from tests.support.effort import costly, every
 from tests.support.known_folds import fold_request
 from tests.support.structure import structure_faults
 from tests.support.warm import WARM
@@ -84,7 +84,7 @@ def stands_whole(text: str, sent: str) -> bool:
     return bool(found) and all(not part or part.startswith("[turnfold ") for part in ours)
 
 
-@pytest.mark.parametrize("turns", [40, 100])
+@pytest.mark.parametrize("turns", every(2, [40, 100]))
 def test_kept_user_messages_stay_whole_and_few_have_a_text_of_ours_beside_them(turns: int) -> None:
     messages = session(turns, ("search_orders",))
     sent = [m["content"] for m in folded(messages, Keep(roles=frozenset({"user"}))) if m["role"] == "user"]

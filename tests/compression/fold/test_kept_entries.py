@@ -25,21 +25,21 @@ _ASKED: Final = [(name, case["questions"][n % len(case["questions"])]) for n, (n
 _ASKED_AGAIN: Final = [(name, case["questions"][-1]) for name, case in _CASES.items()]
 
 
-@each(("name", "question"), every(2, _ASKED))
+@each(("name", "question"), every(8, _ASKED, 6))
 def test_all_entries_among_other_talk_are_there(name: str, question: str) -> None:
     entries = _CASES[name]["entries"]
     sent = forwarded(among(entries, noise=50, behind=15), question)
     assert [told for told, _ in entries if told not in sent] == []
 
 
-@each(("name", "question"), every(2, _ASKED_AGAIN))
+@each(("name", "question"), every(8, _ASKED_AGAIN, 6))
 def test_all_entries_are_there_under_a_budget_of_a_tenth(name: str, question: str) -> None:
     entries = _CASES[name]["entries"]
     sent = forwarded(among(entries, noise=50, behind=15), question, 0.1)
     assert [told for told, _ in entries if told not in sent] == []
 
 
-@each("name", ["workouts", "expenses", "bp"])
+@each("name", every(2, ["workouts", "expenses", "bp"], 1))
 def test_entries_that_got_a_long_answer_are_there(name: str) -> None:
     entries = [[told, f"{answer} {prose(n, 'en', 6)}"] for n, (told, answer) in enumerate(_CASES[name]["entries"])]
     sent = forwarded(among(entries, noise=50, behind=15), _CASES[name]["questions"][0])
@@ -55,7 +55,7 @@ _KINDS: Final = {
 }
 
 
-@pytest.mark.parametrize("question", _KINDS)
+@pytest.mark.parametrize("question", every(2, [*_KINDS], 1))
 def test_of_a_chat_of_entries_alone_a_question_gets_those_of_its_kind(question: str) -> None:
     told = [entry for three in zip(*_KINDS.values(), strict=True) for entry in three]
     messages = [message for entry in told for message in exchange(entry, "Noted.")]
@@ -70,7 +70,7 @@ def _lines(text: str) -> list[str]:
     return [line.partition(": ")[2] or line for line in text.splitlines()] + text.splitlines()
 
 
-@each(("share", "name"), crosswise(product([None, 0.1], _CHANGED), 17))
+@each(("share", "name"), every(4, crosswise(product([None, 0.1], _CHANGED), 17), 1))
 def test_what_changed_an_entry_is_there_with_it(name: str, share: float | None) -> None:
     question, entries = _CHANGED[name]
     sent = _lines(forwarded(among(entries, noise=50, behind=20), question, share))
@@ -94,7 +94,7 @@ def test_the_day_that_an_answer_tells_is_there() -> None:
 _RECORD: Final = [f"{thing} {n}.{n % 90 + 10}" for n, thing in enumerate(("tea", "bus", "soap", "milk") * 30)]
 
 
-@each("question", every(2, _OVER_ALL))
+@each("question", every(8, _OVER_ALL, 6))
 def test_a_question_over_all_of_a_long_record_gets_all(question: str) -> None:
     sent = forwarded(among([[entry, "Noted."] for entry in _RECORD], noise=50, behind=15), question)
     assert [entry for entry in _RECORD if entry not in sent] == []

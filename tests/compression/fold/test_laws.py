@@ -139,7 +139,7 @@ def test_the_prefix_is_stable_between_fold_events(messages: list[Message], playe
     prefix_holds(requests, FoldOptions(prices=prices))
 
 
-@pytest.mark.parametrize(("prices", "turns"), every(2, [(FREE, 55), (HALF, 55), (CLAUDE, 90)]))
+@pytest.mark.parametrize(("prices", "turns"), every(4, [(FREE, 55), (HALF, 55), (CLAUDE, 90)]))
 def test_fold_events_are_rare(prices: CachePrices, turns: int) -> None:
     turn = "In week {i} the harbour office moved crane {i} to berth {j}, because the tide table of {i} March said so. " * 4
     messages: list[Message] = []

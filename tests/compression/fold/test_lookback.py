@@ -6,6 +6,7 @@ import pytest
 
 from benchmarks.lookback import CLAUDE, play
 from benchmarks.support.lookback import LookbackCache, Session, requests, session
+from tests.support.effort import every
 from turnfold.compression.options import CachePrices, FoldOptions
 
 SONNET, OPUS = "claude-sonnet-4-5", "claude-opus-5-5"
@@ -14,13 +15,16 @@ SHORT = Session(turns=7, loop=2, parallel=3, result=450)
 
 @pytest.mark.parametrize(
     ("kind", "model", "options"),
-    [
-        (SHORT, SONNET, FoldOptions(prices=CachePrices(1.0, 1.0))),
-        (Session(turns=12, loop=2, parallel=3, result=600), SONNET, FoldOptions(prices=CLAUDE, cache_hit_share=0.3)),
-        (Session(turns=8, loop=3, parallel=14, result=40), SONNET, FoldOptions(prices=CLAUDE)),
-        (Session(turns=8, loop=2, parallel=2, result=300, strings=True), SONNET, FoldOptions(prices=CachePrices(1.0, 1.0))),
-        (Session(turns=7, loop=3, parallel=3, result=300, thinks=True), OPUS, FoldOptions(prices=CachePrices(1.0, 1.0))),
-    ],
+    every(
+        2,
+        [
+            (SHORT, SONNET, FoldOptions(prices=CachePrices(1.0, 1.0))),
+            (Session(turns=12, loop=2, parallel=3, result=600), SONNET, FoldOptions(prices=CLAUDE, cache_hit_share=0.3)),
+            (Session(turns=8, loop=3, parallel=14, result=40), SONNET, FoldOptions(prices=CLAUDE)),
+            (Session(turns=8, loop=2, parallel=2, result=300, strings=True), SONNET, FoldOptions(prices=CachePrices(1.0, 1.0))),
+            (Session(turns=7, loop=3, parallel=3, result=300, thinks=True), OPUS, FoldOptions(prices=CachePrices(1.0, 1.0))),
+        ],
+    ),
 )
 def test_no_request_misses_but_at_a_fold_event(kind: Session, model: str, options: FoldOptions) -> None:
     played = play(1, kind, model, options)

@@ -11,7 +11,7 @@ from typing import Final
 
 from tests.support.bodies import Message
 from tests.support.cases import each
-from tests.support.effort import crosswise
+from tests.support.effort import crosswise, every
 from tests.support.quoted_talk import forwarded
 from tests.support.words import prose
 from turnfold.compression.text.dialogue.wanted.code_definitions import definitions
@@ -108,30 +108,33 @@ def _sent(question: str, style: str = "fences", answers: dict[int, str] | None =
 
 @each(
     ("style", "question", "path", "lines"),
-    crosswise(
-        [
-            (style, *row)
-            for style in _STYLES
-            for row in [
-                (
-                    "Refactor BerthPlan to use a heap.",
-                    "src/berths.py",
-                    ("@dataclass", "raise LookupError(boat.name)", "self.piers.append(pier)"),
-                ),
-                (
-                    "Is there an error in mooringFee?",
-                    "web/fees.ts",
-                    ("/** Fees by days and metres. */", "Math.round(raw * 0.82)", "return raw;"),
-                ),
-                (
-                    "how does next pilot deal with nobody on duty",
-                    "pilots/roster.go",
-                    ("NextPilot(at time.Time)", "return nil, errNoPilot"),
-                ),
-                ("Warum gibt die Funktion settle 0 zurück?", "web/fees.ts", ("async settle(boat", "due.reduce((sum, one)")),
-            ]
-        ],
-        4,
+    every(
+        2,
+        crosswise(
+            [
+                (style, *row)
+                for style in _STYLES
+                for row in [
+                    (
+                        "Refactor BerthPlan to use a heap.",
+                        "src/berths.py",
+                        ("@dataclass", "raise LookupError(boat.name)", "self.piers.append(pier)"),
+                    ),
+                    (
+                        "Is there an error in mooringFee?",
+                        "web/fees.ts",
+                        ("/** Fees by days and metres. */", "Math.round(raw * 0.82)", "return raw;"),
+                    ),
+                    (
+                        "how does next pilot deal with nobody on duty",
+                        "pilots/roster.go",
+                        ("NextPilot(at time.Time)", "return nil, errNoPilot"),
+                    ),
+                    ("Warum gibt die Funktion settle 0 zurück?", "web/fees.ts", ("async settle(boat", "due.reduce((sum, one)")),
+                ]
+            ],
+            4,
+        ),
     ),
 )
 def test_a_definition_that_is_named_is_there_whole_with_its_file(

@@ -11,7 +11,7 @@ from typing import Final
 
 from tests.support.bodies import Message
 from tests.support.cases import each
-from tests.support.effort import crosswise
+from tests.support.effort import crosswise, every
 from tests.support.quoted_talk import forwarded
 from tests.support.words import prose
 from turnfold.compression.text.dialogue.wanted.sections import asks_for_contents, named_sections, text_sections
@@ -55,26 +55,30 @@ def _sent(document: str, question: str, share: float | None = None, answers: dic
 
 @each(
     ("form", "question", "share"),
-    crosswise(
-        [
-            (*row, share)
-            for row in [
-                ("markdown", "What does section 5 say?"),
-                ("rules", "explain 5 of the document: section 5"),
-                ("capitals", "Is clause 5 enforceable?"),
-                ("articles", "Que dit l'article 5 ?"),
-                ("german", "Was steht in § 5?"),
-                ("bold", "Rewrite paragraph 5 in plain English"),
-                ("clauses", "Please summarize 5.1"),
-                ("chinese", "第5条是什么意思？"),
-                ("chinese", "第五条说了什么"),
-                ("markdown", 'What does it say under "Waste oil"?'),
-                ("capitals", "explain the waste oil section to me"),
-                ("articles", "How are we to deal with waste oil?"),
-            ]
-            for share in [None, 0.3]
-        ],
+    every(
         2,
+        crosswise(
+            [
+                (*row, share)
+                for row in [
+                    ("markdown", "What does section 5 say?"),
+                    ("rules", "explain 5 of the document: section 5"),
+                    ("capitals", "Is clause 5 enforceable?"),
+                    ("articles", "Que dit l'article 5 ?"),
+                    ("german", "Was steht in § 5?"),
+                    ("bold", "Rewrite paragraph 5 in plain English"),
+                    ("clauses", "Please summarize 5.1"),
+                    ("chinese", "第5条是什么意思？"),
+                    ("chinese", "第五条说了什么"),
+                    ("markdown", 'What does it say under "Waste oil"?'),
+                    ("capitals", "explain the waste oil section to me"),
+                    ("articles", "How are we to deal with waste oil?"),
+                ]
+                for share in [None, 0.3]
+            ],
+            2,
+        ),
+        1,
     ),
 )
 def test_a_section_that_is_named_is_there_whole(form: str, question: str, share: float | None) -> None:

@@ -10,7 +10,7 @@ from typing import Final
 
 from tests.support.bodies import Message, encode
 from tests.support.cases import each
-from tests.support.effort import crosswise
+from tests.support.effort import crosswise, every
 from tests.support.known_folds import fold_request
 from tests.support.warm import WARM
 from tests.support.words import prose
@@ -35,23 +35,26 @@ def _sent(asked: str, letter: str, question: str, budget: int | None = None) -> 
 
 @each(
     ("budget", "asked", "letter", "question"),
-    crosswise(
-        [
-            (budget, *row)
-            for budget in [None, 1_000]
-            for row in [
-                ("Formuliere bitte eine Kündigung für mein Studio.", "de", "Zeig mir das Kündigungsschreiben noch einmal."),
-                ("Schreib eine Kündigung an mein Studio.", "de", "Übersetze den Kündigungsbrief ins Englische."),
-                ("Schreib eine Kündigung an mein Studio.", "de", "Please translate the letter into English."),
-                ("Write my landlady about the heating.", "en", "Gib mir den Brief nochmal."),
-                ("Write my landlady about the heating.", "en", "Renvoie-moi la lettre."),
-                ("Write my landlady about the heating.", "en", "手紙をもう一度見せて。"),
-                ("Skriv en uppsägning till gymmet.", "sv", "Visa uppsägningsbrevet igen."),
-                ("Skriv en uppsägning till gymmet.", "sv", "Geef me de opzeggingsbrief nog een keer."),
-                ("Kirjoita kuntosalille, että lopetan.", "fi", "Näytä irtisanomiskirje uudelleen."),
-            ]
-        ],
-        9,
+    every(
+        2,
+        crosswise(
+            [
+                (budget, *row)
+                for budget in [None, 1_000]
+                for row in [
+                    ("Formuliere bitte eine Kündigung für mein Studio.", "de", "Zeig mir das Kündigungsschreiben noch einmal."),
+                    ("Schreib eine Kündigung an mein Studio.", "de", "Übersetze den Kündigungsbrief ins Englische."),
+                    ("Schreib eine Kündigung an mein Studio.", "de", "Please translate the letter into English."),
+                    ("Write my landlady about the heating.", "en", "Gib mir den Brief nochmal."),
+                    ("Write my landlady about the heating.", "en", "Renvoie-moi la lettre."),
+                    ("Write my landlady about the heating.", "en", "手紙をもう一度見せて。"),
+                    ("Skriv en uppsägning till gymmet.", "sv", "Visa uppsägningsbrevet igen."),
+                    ("Skriv en uppsägning till gymmet.", "sv", "Geef me de opzeggingsbrief nog een keer."),
+                    ("Kirjoita kuntosalille, että lopetan.", "fi", "Näytä irtisanomiskirje uudelleen."),
+                ]
+            ],
+            9,
+        ),
     ),
 )
 def test_a_letter_is_sent_whole_by_any_name(asked: str, letter: str, question: str, budget: int | None) -> None:

@@ -10,7 +10,7 @@ from typing import Final
 
 from tests.support.bodies import Message
 from tests.support.cases import each
-from tests.support.effort import crosswise
+from tests.support.effort import crosswise, every
 from tests.support.quoted_talk import exchange, forwarded
 from tests.support.words import prose
 from turnfold.compression.text.dialogue.wanted.steps import goes_on, is_one_by_one, progress, step_parts
@@ -34,20 +34,24 @@ def _talk(ask: str, answers: Sequence[str], go_on: str) -> list[Message]:
 
 @each(
     ("ask", "go_on", "share"),
-    crosswise(
-        [
-            (*row, share)
-            for row in [
-                ("Translate this into German, paragraph by paragraph.", "next"),
-                ("Please translate this. Stop after each paragraph.", "Next paragraph, please."),
-                ("Übersetze das Absatz für Absatz.", "weiter"),
-                ("Traduis ce texte paragraphe par paragraphe.", "continue"),
-                ("请逐段翻译成德语。", "继续"),
-                ("Переводи по одному абзацу.", "дальше"),
-            ]
-            for share in [None, 0.15]
-        ],
+    every(
         2,
+        crosswise(
+            [
+                (*row, share)
+                for row in [
+                    ("Translate this into German, paragraph by paragraph.", "next"),
+                    ("Please translate this. Stop after each paragraph.", "Next paragraph, please."),
+                    ("Übersetze das Absatz für Absatz.", "weiter"),
+                    ("Traduis ce texte paragraphe par paragraphe.", "continue"),
+                    ("请逐段翻译成德语。", "继续"),
+                    ("Переводи по одному абзацу.", "дальше"),
+                ]
+                for share in [None, 0.15]
+            ],
+            2,
+        ),
+        1,
     ),
 )
 def test_the_next_part_is_there(ask: str, go_on: str, share: float | None) -> None:

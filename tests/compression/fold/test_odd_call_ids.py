@@ -12,7 +12,7 @@ from typing import Final
 
 from tests.support.bodies import Message, encode
 from tests.support.cases import each
-from tests.support.effort import crosswise
+from tests.support.effort import crosswise, every
 from tests.support.known_folds import fold_request
 from tests.support.provider_rules import faults, refusals
 from tests.support.warm import WARM
@@ -43,7 +43,7 @@ def _conversation(name: Callable[[int], str]) -> list[Message]:
     return messages
 
 
-@each(("budget", "ids"), crosswise(product([None, 3000], sorted(_IDS)), 5))
+@each(("budget", "ids"), every(2, crosswise(product([None, 3000], sorted(_IDS)), 5), 1))
 def test_calls_keep_their_results(ids: str, budget: int | None) -> None:
     body = encode([*_conversation(_IDS[ids]), {"role": "user", "content": "What is the permit of hangar 11?"}])
     folded = fold_request(body, FoldOptions(model="gpt-4o", budget=budget, prices=CachePrices(1.0, 1.0)), WARM)

@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.bodies import Message, cuts, encode
 from tests.support.cases import each
-from tests.support.effort import crosswise
+from tests.support.effort import crosswise, every
 from tests.support.known_folds import fold_request
 from tests.support.warm import WARM
 from tests.support.words import prose
@@ -41,7 +41,7 @@ def folded(messages: list[Message], memo: Memo, prices: CachePrices = HALF, beli
     return fold_request(encode(messages, model="gpt-4o"), FoldOptions(prices=prices, belief=belief), memo)
 
 
-@each(("sentences", "prices"), crosswise(product([3, 6, 15], [CachePrices(), HALF, CachePrices(0.25, 1.0)]), 3))
+@each(("sentences", "prices"), every(2, crosswise(product([3, 6, 15], [CachePrices(), HALF, CachePrices(0.25, 1.0)]), 3), 1))
 def test_it_is_folded_at_about_as_many_tokens_as_it_said(prices: CachePrices, sentences: int) -> None:
     memo, messages = WARM, chat(140, sentences)
     told = 0

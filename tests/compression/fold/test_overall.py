@@ -12,6 +12,7 @@ from typing import Final
 
 from tests.support.bodies import Message, encode
 from tests.support.cases import each
+from tests.support.effort import every
 from tests.support.known_folds import fold_request
 from tests.support.warm import WARM
 from tests.support.words import prose
@@ -60,14 +61,18 @@ def _forwarded(messages: list[Message], share: float) -> str:
 
 @each(
     "asked",
-    [
-        "Give me feedback on all my answers.",
-        "How did I do overall?",
-        "Write the minutes.",
-        "Gib mir Feedback zu allen meinen Antworten.",
-        "Évalue toutes mes réponses.",
-        "私の回答をすべて評価して",
-    ],
+    every(
+        3,
+        [
+            "Give me feedback on all my answers.",
+            "How did I do overall?",
+            "Write the minutes.",
+            "Gib mir Feedback zu allen meinen Antworten.",
+            "Évalue toutes mes réponses.",
+            "私の回答をすべて評価して",
+        ],
+        2,
+    ),
 )
 def test_request_about_everything_gets_all_that_user_said(asked: str) -> None:
     sent = _forwarded(_interview(asked), 0.15)

@@ -13,7 +13,7 @@ from typing import Final
 import pytest
 
 from tests.support.cases import each
-from tests.support.effort import crosswise
+from tests.support.effort import crosswise, every
 from tests.support.known_folds import fold_request
 from tests.support.warm import WARM
 from tests.support.words import prose
@@ -80,7 +80,11 @@ def _folded(question: str, needed: Sequence[Passage], shape: Shape, prices: Cach
 
 @each(
     ("prices", "shape", "question", "first", "second"),
-    crosswise([(prices, shape, *row) for prices in _PRICES.values() for shape in SHAPES.values() for row in QUESTIONS], 3),
+    every(
+        3,
+        crosswise([(prices, shape, *row) for prices in _PRICES.values() for shape in SHAPES.values() for row in QUESTIONS], 3),
+        1,
+    ),
 )
 def test_a_question_in_two_steps_finds_both_of_its_texts(
     question: str, first: Passage, second: Passage, shape: Shape, prices: CachePrices

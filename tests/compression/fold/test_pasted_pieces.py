@@ -12,7 +12,7 @@ import pytest
 
 from tests.support.bodies import Message
 from tests.support.cases import each
-from tests.support.effort import crosswise
+from tests.support.effort import crosswise, every
 from tests.support.quoted_talk import exchange, forwarded
 from tests.support.words import prose
 
@@ -38,20 +38,23 @@ def _talk(leads: tuple[str, str, str], form: str, reply: str = "Got it.") -> lis
 
 @each(
     ("leads", "form", "question"),
-    crosswise(
-        [
-            (*row, question)
-            for row in [
-                (("Part 1 of 3:\n\n", "Part 2 of 3:\n\n", "Part 3 of 3:\n\n"), "## {title}"),
-                (("[1/3]\n", "[2/3]\n", "[3/3]\n"), "## {title}"),
-                (("Here are our rules.\n\n", "Continued:\n\n", "The last part:\n\n"), "## {title}"),
-                (("Teil 1\n\n", "Teil 2\n\n", "Teil 3\n\n"), "## {title}"),
-                (("第1部分：\n\n", "第2部分：\n\n", "第3部分：\n\n"), "## {title}"),
-                (("", "", ""), "{n}. {title}"),
-            ]
-            for question in ["Summarize the document.", "Give me the table of contents."]
-        ],
+    every(
         2,
+        crosswise(
+            [
+                (*row, question)
+                for row in [
+                    (("Part 1 of 3:\n\n", "Part 2 of 3:\n\n", "Part 3 of 3:\n\n"), "## {title}"),
+                    (("[1/3]\n", "[2/3]\n", "[3/3]\n"), "## {title}"),
+                    (("Here are our rules.\n\n", "Continued:\n\n", "The last part:\n\n"), "## {title}"),
+                    (("Teil 1\n\n", "Teil 2\n\n", "Teil 3\n\n"), "## {title}"),
+                    (("第1部分：\n\n", "第2部分：\n\n", "第3部分：\n\n"), "## {title}"),
+                    (("", "", ""), "{n}. {title}"),
+                ]
+                for question in ["Summarize the document.", "Give me the table of contents."]
+            ],
+            2,
+        ),
     ),
 )
 def test_all_pieces_are_there(leads: tuple[str, str, str], form: str, question: str) -> None:

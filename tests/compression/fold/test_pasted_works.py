@@ -10,6 +10,7 @@ from typing import Final
 
 from tests.support.bodies import Message, encode
 from tests.support.cases import each
+from tests.support.effort import every
 from tests.support.known_folds import fold_request
 from tests.support.warm import WARM
 from tests.support.words import prose
@@ -52,24 +53,28 @@ def _paragraphs(text: str) -> list[str]:
 
 @each(
     ("title", "question"),
-    [
-        (_REPORT, "Are there any contradictions in the report?"),
-        (_REPORT, "Welche Risiken nennt der Bericht insgesamt?"),
-        (_REPORT, "Évalue le rapport, s'il te plaît."),
-        (_ESSAY, "Is the style of my essay too formal?"),
-        (_ESSAY, "How many words does the text I pasted have?"),
-        (_ESSAY, "¿Hay errores en mi ensayo?"),
-        (_ESSAY, "Schreib eine Einleitung auf der Grundlage von meinem Aufsatz."),
-        (_ESSAY, "Is my essay funny?"),
-        (_ESSAY, "whats wrong with my essay"),
-        (_DEEDS[0], "Should I sign the lease?"),
-        (_DEEDS[0], "Is the agreement fair to me?"),
-        (_DEEDS[0], "契約書の問題点をチェックしてください。"),
-        (_DEEDS[0], "Gibt es im Vertrag irgendwelche Fallen?"),
-        (_DEEDS[0], "¿Hay algo raro en el contrato?"),
-        (_ESSAY, "Wie gefällt dir mein Aufsatz?"),
-        ("The Harbour", "What is the mood of the poem?"),
-    ],
+    every(
+        3,
+        [
+            (_REPORT, "Are there any contradictions in the report?"),
+            (_REPORT, "Welche Risiken nennt der Bericht insgesamt?"),
+            (_REPORT, "Évalue le rapport, s'il te plaît."),
+            (_ESSAY, "Is the style of my essay too formal?"),
+            (_ESSAY, "How many words does the text I pasted have?"),
+            (_ESSAY, "¿Hay errores en mi ensayo?"),
+            (_ESSAY, "Schreib eine Einleitung auf der Grundlage von meinem Aufsatz."),
+            (_ESSAY, "Is my essay funny?"),
+            (_ESSAY, "whats wrong with my essay"),
+            (_DEEDS[0], "Should I sign the lease?"),
+            (_DEEDS[0], "Is the agreement fair to me?"),
+            (_DEEDS[0], "契約書の問題点をチェックしてください。"),
+            (_DEEDS[0], "Gibt es im Vertrag irgendwelche Fallen?"),
+            (_DEEDS[0], "¿Hay algo raro en el contrato?"),
+            (_ESSAY, "Wie gefällt dir mein Aufsatz?"),
+            ("The Harbour", "What is the mood of the poem?"),
+        ],
+        1,
+    ),
 )
 def test_a_text_that_is_judged_is_sent_whole(title: str, question: str) -> None:
     text = _text(title, 900)
@@ -145,7 +150,7 @@ def test_a_question_on_a_detail_does_not_bring_the_whole_text(question: str) -> 
     assert not all(one in quoted for one in _paragraphs(text))
 
 
-@each("question", ["Now correct it.", "Übersetze ihn ins Deutsche.", "Is it convincing?"])
+@each("question", every(2, ["Now correct it.", "Übersetze ihn ins Deutsche.", "Is it convincing?"], 1))
 def test_it_is_the_text_that_the_message_before_asked_for(question: str) -> None:
     essay = _text(_ESSAY, 900)
     body = [*_talk(3, 3), *_exchange(essay, _ACK), *_talk(40, 40), *_exchange("Grade my essay from 1 to 10.", "It is an 8.")]

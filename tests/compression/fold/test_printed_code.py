@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from tests.support.bodies import encode
 from tests.support.cases import each
+from tests.support.effort import every
 from tests.support.known_folds import fold_request
 from tests.support.warm import WARM
 from tests.support.words import prose
@@ -46,15 +47,15 @@ def _sent(question: str, *, printed: str = _NUMBERED, edit: bool = False) -> str
     return str(json.loads(folded.body)["messages"][-1]["content"]).replace(question, "", 1)
 
 
+_ASKED: Final = (
+    "Explain moor_boat to me.",
+    'It fails:\n  File "/app/src/harbour.py", line 7, in moor_boat\n    if pier.depth\nValueError: no depth\nRepair it.',
+)
+
+
 @each(
     ("printed", "question"),
-    product(
-        [_CODE, _NUMBERED],
-        [
-            "Explain moor_boat to me.",
-            'It fails:\n  File "/app/src/harbour.py", line 7, in moor_boat\n    if pier.depth\nValueError: no depth\nRepair it.',
-        ],
-    ),
+    every(2, [*product([_CODE, _NUMBERED], _ASKED)], 1),
 )
 def test_a_function_that_the_user_names_is_there_whole(printed: str, question: str) -> None:
     sent = _sent(question, printed=printed)

@@ -14,7 +14,7 @@ import pytest
 
 from tests.support.bodies import encode
 from tests.support.cases import each
-from tests.support.effort import crosswise
+from tests.support.effort import crosswise, every
 from tests.support.warm import WARM
 from tests.support.words import prose
 from turnfold.compression.fold import fold_request
@@ -71,13 +71,17 @@ _DOCUMENTS: Final = {
 
 @each(
     ("form", "question", "n"),
-    crosswise(
-        [
-            (form, *row)
-            for form in _DOCUMENTS
-            for row in [("What does section 3 say?", 2), ('Explain the part on "Animals aboard".', 3)]
-        ],
+    every(
         2,
+        crosswise(
+            [
+                (form, *row)
+                for form in _DOCUMENTS
+                for row in [("What does section 3 say?", 2), ('Explain the part on "Animals aboard".', 3)]
+            ],
+            2,
+        ),
+        1,
     ),
 )
 def test_a_section_of_a_document_that_was_fetched(form: str, question: str, n: int) -> None:
@@ -98,12 +102,20 @@ def test_the_lines_of_a_log_at_a_time(form: str) -> None:
 
 @each(
     ("budget", "text"),
-    crosswise(
-        product(
-            [None, 2_500],
-            [json.dumps(_PIERS, indent=2), json.dumps(_PIERS, separators=(",", ":")), json.dumps({"result": json.dumps(_PIERS)})],
+    every(
+        2,
+        crosswise(
+            product(
+                [None, 2_500],
+                [
+                    json.dumps(_PIERS, indent=2),
+                    json.dumps(_PIERS, separators=(",", ":")),
+                    json.dumps({"result": json.dumps(_PIERS)}),
+                ],
+            ),
+            3,
         ),
-        3,
+        1,
     ),
 )
 def test_a_block_of_a_configuration(text: str, budget: int | None) -> None:
@@ -112,7 +124,7 @@ def test_a_block_of_a_configuration(text: str, budget: int | None) -> None:
         assert said in sent
 
 
-@pytest.mark.parametrize("question", ["Thank you. Now paint the fence.", "Book the 12:30 ferry for two."])
+@pytest.mark.parametrize("question", every(2, ["Thank you. Now paint the fence.", "Book the 12:30 ferry for two."]))
 def test_who_names_no_part_gets_none(question: str) -> None:
     sent = _sent(question, {"manual.md": _MANUAL, "api.log": "\n".join(_LOG), "piers.json": json.dumps(_PIERS)})
     assert not any(rule in sent for rule in _RULES)

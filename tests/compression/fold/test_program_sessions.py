@@ -13,6 +13,7 @@ from itertools import product
 from typing import Any, Final
 
 from tests.support.cases import each
+from tests.support.effort import crosswise
 from tests.support.wild_runs import SETTINGS, fold_faults, recovery_faults
 from tests.support.wild_sessions import Session
 from tests.support.words import prose
@@ -120,7 +121,7 @@ def _session(program: str) -> Session:
     return Session("chat", 0, {"model": "gpt-4o"}, items, [len(items)])
 
 
-@each(("program", "setting"), product(sorted(_PROGRAMS), sorted(SETTINGS)))
+@each(("program", "setting"), crosswise(product(sorted(_PROGRAMS), sorted(SETTINGS)), len(SETTINGS)))
 def test_what_a_program_sends_is_as_well_formed_folded(program: str, setting: str) -> None:
     assert list(fold_faults(_session(program), setting)) == []
 

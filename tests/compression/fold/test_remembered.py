@@ -13,7 +13,7 @@ from itertools import product
 import pytest
 
 from tests.support.cases import each
-from tests.support.effort import crosswise
+from tests.support.effort import crosswise, every
 from tests.support.known_folds import fold_request
 from tests.support.warm import WARM
 from tests.support.words import prose
@@ -47,21 +47,25 @@ def forwarded(
 
 @each(
     ("prices", "told", "question", "needed"),
-    crosswise(
-        [
-            (prices, *row)
-            for prices in _PRICES.values()
-            for row in [
-                ("I gave up meat and fish last spring.", "What could I cook tonight?", "gave up meat and fish"),
-                ("We keep two ferrets in our flat.", "Any ideas for a quiet weekend at home?", "two ferrets"),
-                ("My router runs OpenWrt.", "How do I block adverts for the whole family?", "OpenWrt"),
-                ("Ich vertrage keine Milch.", "Schlag mir ein Frühstück vor.", "keine Milch"),
-                ("Je suis daltonien.", "Quelles couleurs pour mon graphique ?", "daltonien"),
-                ("Talk to me like a pirate.", "What is the capital of Peru?", "like a pirate"),
-                ("Please keep it under fifty words.", "Describe how a lighthouse works.", "under fifty words"),
-            ]
-        ],
-        7,
+    every(
+        3,
+        crosswise(
+            [
+                (prices, *row)
+                for prices in _PRICES.values()
+                for row in [
+                    ("I gave up meat and fish last spring.", "What could I cook tonight?", "gave up meat and fish"),
+                    ("We keep two ferrets in our flat.", "Any ideas for a quiet weekend at home?", "two ferrets"),
+                    ("My router runs OpenWrt.", "How do I block adverts for the whole family?", "OpenWrt"),
+                    ("Ich vertrage keine Milch.", "Schlag mir ein Frühstück vor.", "keine Milch"),
+                    ("Je suis daltonien.", "Quelles couleurs pour mon graphique ?", "daltonien"),
+                    ("Talk to me like a pirate.", "What is the capital of Peru?", "like a pirate"),
+                    ("Please keep it under fifty words.", "Describe how a lighthouse works.", "under fifty words"),
+                ]
+            ],
+            7,
+        ),
+        2,
     ),
 )
 def test_what_a_user_told_of_themselves_outlives_the_talk_around_it(
@@ -72,29 +76,37 @@ def test_what_a_user_told_of_themselves_outlives_the_talk_around_it(
 
 @each(
     ("prices", "message", "told", "question"),
-    crosswise(
-        [
-            (prices, *row)
-            for prices in _PRICES.values()
-            for row in [
-                ("I can't have sesame. What could replace tahini?", "I can't have sesame.", "What should I bake tonight?"),
-                ("How old must one be for judo? My son Odo is six.", "My son Odo is six.", "Any idea for a present?"),
-                (
-                    "Hi! We moved to Truro in May, and it rains. Where do we register? And which day is the market? "
-                    + "Thanks! " * 30,
-                    "We moved to Truro in May, and it rains.",
-                    "What could we do on Sunday?",
-                ),
-                ("Ich esse kein Fleisch. Woher kommt dann das Eisen?", "Ich esse kein Fleisch.", "Plane ein Essen für Samstag."),
-                ("Soy celíaca. ¿Qué cereales hay?", "Soy celíaca.", "¿Qué puedo cenar hoy?"),
-                ("Tenho medo de altura. Existe tratamento?", "Tenho medo de altura.", "Planeje um dia no Rio."),
-                ("Мою дочь зовут Варя. Когда учить её плавать?", "Мою дочь зовут Варя.", "Что подарить ребёнку?"),
-                ("ابنتي اسمها ليان. متى تتعلم السباحة؟", "ابنتي اسمها ليان.", "ما الهدية المناسبة للطفلة؟"),
-                ("我女儿叫林小雨。几岁学游泳合适？", "我女儿叫林小雨。", "给孩子买什么礼物？"),
-                ("제 딸 이름은 하린이에요. 수영은 언제 시작하죠?", "제 딸 이름은 하린이에요.", "아이 선물 추천해 줘."),
-            ]
-        ],
-        10,
+    every(
+        3,
+        crosswise(
+            [
+                (prices, *row)
+                for prices in _PRICES.values()
+                for row in [
+                    ("I can't have sesame. What could replace tahini?", "I can't have sesame.", "What should I bake tonight?"),
+                    ("How old must one be for judo? My son Odo is six.", "My son Odo is six.", "Any idea for a present?"),
+                    (
+                        "Hi! We moved to Truro in May, and it rains. Where do we register? And which day is the market? "
+                        + "Thanks! " * 30,
+                        "We moved to Truro in May, and it rains.",
+                        "What could we do on Sunday?",
+                    ),
+                    (
+                        "Ich esse kein Fleisch. Woher kommt dann das Eisen?",
+                        "Ich esse kein Fleisch.",
+                        "Plane ein Essen für Samstag.",
+                    ),
+                    ("Soy celíaca. ¿Qué cereales hay?", "Soy celíaca.", "¿Qué puedo cenar hoy?"),
+                    ("Tenho medo de altura. Existe tratamento?", "Tenho medo de altura.", "Planeje um dia no Rio."),
+                    ("Мою дочь зовут Варя. Когда учить её плавать?", "Мою дочь зовут Варя.", "Что подарить ребёнку?"),
+                    ("ابنتي اسمها ليان. متى تتعلم السباحة؟", "ابنتي اسمها ليان.", "ما الهدية المناسبة للطفلة؟"),
+                    ("我女儿叫林小雨。几岁学游泳合适？", "我女儿叫林小雨。", "给孩子买什么礼物？"),
+                    ("제 딸 이름은 하린이에요. 수영은 언제 시작하죠?", "제 딸 이름은 하린이에요.", "아이 선물 추천해 줘."),
+                ]
+            ],
+            10,
+        ),
+        1,
     ),
 )
 def test_what_a_user_told_beside_a_question_does_so_too(message: str, told: str, question: str, prices: CachePrices) -> None:
@@ -113,13 +125,17 @@ What should I tackle first?"""
 
 @each(
     ("prices", "budget", "question"),
-    crosswise(
-        [
-            (*row, question)
-            for row in [*((one, None) for one in _PRICES.values()), (CachePrices(0.5, 1.0), 4_000)]
-            for question in ["Write the invitation text.", "How many chairs should I order?"]
-        ],
+    every(
         2,
+        crosswise(
+            [
+                (*row, question)
+                for row in [*((one, None) for one in _PRICES.values()), (CachePrices(0.5, 1.0), 4_000)]
+                for question in ["Write the invitation text.", "How many chairs should I order?"]
+            ],
+            2,
+        ),
+        1,
     ),
 )
 def test_what_a_chat_was_opened_with_stays(question: str, prices: CachePrices, budget: int | None) -> None:
@@ -140,30 +156,34 @@ def test_what_a_chat_was_opened_with_stays(question: str, prices: CachePrices, b
 
 @each(
     ("prices", "place", "first", "asked"),
-    crosswise(
-        [
-            (prices, place, *row)
-            for prices in _PRICES.values()
-            for place in [0, 25]
-            for row in [
-                (
-                    "I'd like to book a trip.",
-                    [
-                        ("Great! Which city do you live in?", "Porto."),
-                        ("Thanks. What is the budget?", "About 2,000 euros."),
-                        ("Please tell me how many will travel. Count children too.", "Two adults and a toddler"),
-                        ("Do you eat everything?", "No shellfish."),
-                    ],
-                ),
-                (
-                    "Ich brauche eine Versicherung.",
-                    [("Gern! Welchen Beruf haben Sie?", "Dachdecker."), ("Rauchen Sie?", "Nein, nie.")],
-                ),
-                ("我想订餐厅。", [("好的！请告诉我日期。", "下周五晚上"), ("有什么忌口吗？", "不吃辣")]),
-                ("Set up a project.", [("Sure. Which language?", "Elixir"), ("Do you want Docker?", "no, plain systemd")]),
-            ]
-        ],
-        4,
+    every(
+        2,
+        crosswise(
+            [
+                (prices, place, *row)
+                for prices in _PRICES.values()
+                for place in [0, 25]
+                for row in [
+                    (
+                        "I'd like to book a trip.",
+                        [
+                            ("Great! Which city do you live in?", "Porto."),
+                            ("Thanks. What is the budget?", "About 2,000 euros."),
+                            ("Please tell me how many will travel. Count children too.", "Two adults and a toddler"),
+                            ("Do you eat everything?", "No shellfish."),
+                        ],
+                    ),
+                    (
+                        "Ich brauche eine Versicherung.",
+                        [("Gern! Welchen Beruf haben Sie?", "Dachdecker."), ("Rauchen Sie?", "Nein, nie.")],
+                    ),
+                    ("我想订餐厅。", [("好的！请告诉我日期。", "下周五晚上"), ("有什么忌口吗？", "不吃辣")]),
+                    ("Set up a project.", [("Sure. Which language?", "Elixir"), ("Do you want Docker?", "no, plain systemd")]),
+                ]
+            ],
+            4,
+        ),
+        1,
     ),
 )
 def test_an_answer_stays_with_the_question_that_it_needs(
@@ -215,7 +235,7 @@ def _article(number: int) -> str:
     return "\n".join(lines)
 
 
-@pytest.mark.parametrize("told", ["Soy celíaca.", "我坐轮椅。"])
+@pytest.mark.parametrize("told", every(2, ["Soy celíaca.", "我坐轮椅。"]))
 def test_what_others_say_in_pasted_articles_does_not_take_its_room(told: str) -> None:
     pasted = [(2 * i + 4, (f"{_article(i)}\n\nWhat is new here?", prose(960 + i, "en", 9))) for i in range(30)]
     said = (27, (f"{told} What then?", prose(903, "en", 9)))
@@ -230,26 +250,29 @@ def test_a_statement_is_quoted_with_what_it_needs() -> None:
 
 @each(
     ("prices", "old", "new", "question"),
-    crosswise(
-        [
-            (prices, *row)
-            for prices in _PRICES.values()
-            for row in [
-                (
-                    "The train to Gothenburg leaves at 7:15.",
-                    "They moved it to 8:40, by the way.",
-                    "When does the train to Gothenburg leave?",
-                ),
-                ("I am a teacher in Malmö.", "I quit, I am a baker now.", "What is my profession?"),
-                ("Always write in capital letters.", "Normal letters are fine again.", "Name three rivers."),
-                (
-                    "Mein Auto ist ein alter Saab.",
-                    "Den Wagen habe ich verkauft, ich fahre jetzt Rad.",
-                    "Wie komme ich zur Arbeit?",
-                ),
-            ]
-        ],
-        4,
+    every(
+        2,
+        crosswise(
+            [
+                (prices, *row)
+                for prices in _PRICES.values()
+                for row in [
+                    (
+                        "The train to Gothenburg leaves at 7:15.",
+                        "They moved it to 8:40, by the way.",
+                        "When does the train to Gothenburg leave?",
+                    ),
+                    ("I am a teacher in Malmö.", "I quit, I am a baker now.", "What is my profession?"),
+                    ("Always write in capital letters.", "Normal letters are fine again.", "Name three rivers."),
+                    (
+                        "Mein Auto ist ein alter Saab.",
+                        "Den Wagen habe ich verkauft, ich fahre jetzt Rad.",
+                        "Wie komme ich zur Arbeit?",
+                    ),
+                ]
+            ],
+            4,
+        ),
     ),
 )
 def test_the_newest_of_several_statements_is_there(old: str, new: str, question: str, prices: CachePrices) -> None:
@@ -314,9 +337,15 @@ def test_a_question_about_everything_is_told_what_the_user_said(question: str, p
 
 @each(
     ("prices", "question"),
-    product(
-        _PRICES.values(),
-        ["What was that hammock hook called?", "Show me that hammock hook again.", "Quel est le prix du hamac rouge ?"],
+    every(
+        3,
+        [
+            *product(
+                _PRICES.values(),
+                ["What was that hammock hook called?", "Show me that hammock hook again.", "Quel est le prix du hamac rouge ?"],
+            )
+        ],
+        2,
     ),
 )
 def test_a_long_answer_before_a_question_does_not_drown_its_own_words(question: str, prices: CachePrices) -> None:
@@ -352,8 +381,13 @@ def test_a_question_with_a_topic_of_its_own_is_told_about_that(question: str, pr
 
 @each(
     ("prices", "order"),
-    crosswise(
-        product(_PRICES.values(), ["shorter please", "no bullet points please", "bitte kürzer", "plus court s'il te plaît"]), 4
+    every(
+        2,
+        crosswise(
+            product(_PRICES.values(), ["shorter please", "no bullet points please", "bitte kürzer", "plus court s'il te plaît"]),
+            4,
+        ),
+        1,
     ),
 )
 def test_a_manner_of_answering_outlives_the_talk_around_it(order: str, prices: CachePrices) -> None:
@@ -364,29 +398,33 @@ def test_a_manner_of_answering_outlives_the_talk_around_it(order: str, prices: C
 
 @each(
     ("budget", "old", "new", "question"),
-    crosswise(
-        [
-            (budget, *row)
-            for budget in [None, 4000, 1500]
-            for row in [
-                (
-                    "The roofer comes on Tuesday.",
-                    "they moved it to Saturday. do I need to clear the yard?",
-                    "When does the roofer come?",
-                ),
-                (
-                    "We are 14 people for the boat.",
-                    "no, 17, not 14. is the boat large enough?",
-                    "For how many people is the boat?",
-                ),
-                (
-                    "Der Klempner kommt am Montag.",
-                    "verschoben auf Freitag. Was soll ich bereitlegen?",
-                    "Wann kommt der Klempner?",
-                ),
-            ]
-        ],
-        3,
+    every(
+        2,
+        crosswise(
+            [
+                (budget, *row)
+                for budget in [None, 4000, 1500]
+                for row in [
+                    (
+                        "The roofer comes on Tuesday.",
+                        "they moved it to Saturday. do I need to clear the yard?",
+                        "When does the roofer come?",
+                    ),
+                    (
+                        "We are 14 people for the boat.",
+                        "no, 17, not 14. is the boat large enough?",
+                        "For how many people is the boat?",
+                    ),
+                    (
+                        "Der Klempner kommt am Montag.",
+                        "verschoben auf Freitag. Was soll ich bereitlegen?",
+                        "Wann kommt der Klempner?",
+                    ),
+                ]
+            ],
+            3,
+        ),
+        1,
     ),
 )
 def test_what_no_longer_holds_does_not_stand_alone(old: str, new: str, question: str, budget: int | None) -> None:

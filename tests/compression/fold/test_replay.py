@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.support.bodies import Message, raw_messages
+from tests.support.effort import every
 from tests.support.known_folds import fold_request
 from tests.support.words import prose
 from turnfold.compression.memo import Memo
@@ -34,7 +35,7 @@ def body_of(messages: list[Message]) -> bytes:
     return json.dumps({"model": "claude-sonnet-4-5", "messages": messages}).encode()
 
 
-@pytest.mark.parametrize(("sentences", "stays"), [(1, False), (40, True)])
+@pytest.mark.parametrize(("sentences", "stays"), every(2, [(1, False), (40, True)]))
 def test_a_recall_goes_with_the_next_question_unless_a_long_answer_stands_behind_it(sentences: int, stays: bool) -> None:
     """Dropping it makes the answer be written to the cache again."""
     messages: list[Message] = []

@@ -78,7 +78,7 @@ def missing(made: Session, text: str) -> list[str]:
 
 @each(
     ("place", "name", "tasks", "steps"),
-    crosswise([(*row, *other) for row in [*enumerate(sorted(FORMATS))] for other in [(1, 14), (2, 9), (3, 6)]], 3),
+    every(4, crosswise([(*row, *other) for row in [*enumerate(sorted(FORMATS))] for other in [(1, 14), (2, 9), (3, 6)]], 3)),
 )
 def test_task_limits_and_newest_result_are_sent(place: int, name: str, tasks: int, steps: int) -> None:
     """Each format meets every second of the options, and each number of tasks meets each of them in some format."""
@@ -127,7 +127,7 @@ def with_native_calls(made: Session) -> list[Message]:
     return messages
 
 
-@each(("tasks", "steps"), [(1, 14), (2, 9), (3, 6)])
+@each(("tasks", "steps"), every(2, [(1, 14), (2, 9), (3, 6)], 1))
 def test_an_agent_with_native_calls_keeps_its_task_within_a_budget_or_a_window(tasks: int, steps: int) -> None:
     made = session("openhands", tasks, steps, seed=tasks)
     read = CHAT.read(as_chat(with_native_calls(made)), WARM)
@@ -138,7 +138,7 @@ def test_an_agent_with_native_calls_keeps_its_task_within_a_budget_or_a_window(t
 _NAMES: Final = ("smolagents", "react", "cline", "mini-swe", "openhands", "autogen", "chinese")
 
 
-@each(("name", "wire"), every(2, [(name, wire) for name in _NAMES for wire in sorted(WIRES)]))
+@each(("name", "wire"), every(4, [(name, wire) for name in _NAMES for wire in sorted(WIRES)]))
 def test_on_every_wire(name: str, wire: str) -> None:
     made = session(name, 2, 10, seed=9)
     on, encoded = WIRES[wire]
@@ -151,7 +151,7 @@ def test_on_every_wire(name: str, wire: str) -> None:
         assert missing(made, "\n".join(message.own for message in folded.forwarded.messages)) == []
 
 
-@pytest.mark.parametrize("name", ["smolagents", "terminus", "langchain", "swe-agent", "german"])
+@pytest.mark.parametrize("name", every(2, ["smolagents", "terminus", "langchain", "swe-agent", "german"], 1))
 def test_a_growing_session_repeats_itself_but_at_fold_events(name: str) -> None:
     """As in a loop of tool calls: what was recalled for a person may go when a person speaks again, and nothing in between."""
     made = session(name, 2, 12, seed=4)

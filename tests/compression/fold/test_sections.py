@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.support.bodies import Message, encode
 from tests.support.cases import each
 from tests.support.conversations import bodies, conversations, long_conversations, odd_conversations
-from tests.support.effort import costly
+from tests.support.effort import costly, every
 from tests.support.known_folds import fold_request
 from tests.support.warm import WARM
 from turnfold.compression.fold import Folded, Section, unfold
@@ -146,7 +146,7 @@ def harbour(turns: int, planted: str) -> list[Message]:
     return [*messages, {"role": "user", "content": f"What of {planted} in week 3?"}]
 
 
-@each(("planted", "budget"), list(zip(PLANTED, cycle([None, 1500, 6000]), strict=False)))
+@each(("planted", "budget"), every(2, list(zip(PLANTED, cycle([None, 1500, 6000]), strict=False))))
 def test_somebody_who_says_what_we_write_spoils_no_record(planted: str, budget: int | None) -> None:
     body = encode(harbour(30, planted))
     folded = fold_request(body, FoldOptions(prices=CachePrices(0.5, 1.0), budget=budget), WARM)

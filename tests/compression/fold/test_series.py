@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from tests.support.cases import each
+from tests.support.effort import every
 from tests.support.quoted_talk import among, forwarded
 from tests.support.words import prose
 
@@ -26,7 +27,7 @@ def test_all_exchanges_of_the_kind_are_there(name: str, question: str) -> None:
     assert [needed for _, _, needed in exchanges if needed not in sent] == []
 
 
-@each(("name", "question"), _ASKED_ONCE)
+@each(("name", "question"), every(3, [*_ASKED_ONCE], 2))
 def test_all_exchanges_of_the_kind_are_there_under_a_budget_of_a_tenth(name: str, question: str) -> None:
     exchanges = _CASES[name]["exchanges"]
     sent = forwarded(among([one[:2] for one in exchanges], noise=50, behind=15), question, 0.1)

@@ -11,7 +11,7 @@ from typing import Final
 
 from tests.support.bodies import Message, encode
 from tests.support.cases import each
-from tests.support.effort import crosswise
+from tests.support.effort import crosswise, every
 from tests.support.known_folds import fold_request
 from tests.support.warm import WARM
 from tests.support.words import prose
@@ -41,7 +41,7 @@ def _chat(question: str) -> bytes:
     return encode([*messages, {"role": "user", "name": "planner", "content": question}])
 
 
-@each(("budget", "speaker"), crosswise(product([None, 1500, 3000], sorted(_SAID)), 3))
+@each(("budget", "speaker"), every(2, crosswise(product([None, 1500, 3000], sorted(_SAID)), 3), 1))
 def test_a_quote_names_its_speaker(speaker: str, budget: int | None) -> None:
     dock = _SAID[speaker].split(" of ")[1].split(" goes ")[0].split(" stays ")[0]
     body = _chat(f"Who said where the keel block of {dock} goes?")
@@ -121,7 +121,7 @@ _SPOKEN: Final = {
 }
 
 
-@each(("long", "name"), crosswise(product([False, True], sorted(_SPOKEN)), 8))
+@each(("long", "name"), every(3, crosswise(product([False, True], sorted(_SPOKEN)), 8), 2))
 def test_a_question_on_a_speaker_prefers_what_that_one_said(name: str, long: bool) -> None:
     names = tuple(_SPOKEN)
     for subject in _SUBJECTS:

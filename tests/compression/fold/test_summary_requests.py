@@ -11,7 +11,7 @@ from typing import Any
 
 from tests.support import words
 from tests.support.cases import each
-from tests.support.effort import crosswise
+from tests.support.effort import crosswise, every
 from tests.support.warm import WARM
 from turnfold.compression.fold import Folded, fold, unfold
 from turnfold.compression.options import FoldOptions
@@ -83,7 +83,7 @@ def compacted(wire: Wire, said: str, budget: int, history: list[Part] | None = N
 
 @each(
     ("name", "wire", "budget"),
-    crosswise([(name, *row) for name in COMPACT for row in [(CHAT, 2500), (MESSAGES, 2500), (CHAT, 6000)]], 3),
+    every(3, crosswise([(name, *row) for name in COMPACT for row in [(CHAT, 2500), (MESSAGES, 2500), (CHAT, 6000)]], 3), 1),
 )
 def test_all_that_the_users_asked_for_is_there(name: str, wire: Wire, budget: int) -> None:
     found = compacted(wire, COMPACT[name], budget)

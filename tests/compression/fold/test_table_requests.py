@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tests.support.bodies import Message, encode
 from tests.support.cases import each
-from tests.support.effort import costly, crosswise
+from tests.support.effort import costly, crosswise, every
 from tests.support.known_folds import fold_request
 from tests.support.three_wires import WIRES
 from tests.support.warm import WARM
@@ -136,7 +136,7 @@ ALL = [
 ]
 
 
-@pytest.mark.parametrize(("at", "name", "ask"), [(at, *one) for at, one in enumerate(ALL)])
+@pytest.mark.parametrize(("at", "name", "ask"), every(4, [*[(at, *one) for at, one in enumerate(ALL)]], 2))
 def test_a_question_that_all_rows_go_into_gets_all(at: int, name: str, ask: str) -> None:
     rows, messages = folded_table(name, FORMS[at % len(FORMS)])
     text = forwarded(messages, ask)
@@ -239,7 +239,7 @@ def test_the_fence_says_where_a_budget_cuts_rows() -> None:
     assert "rows]:" not in forwarded(messages, "What is the average salary?")
 
 
-@each(("name", "from_tool"), crosswise(product(sorted(WIRES), [False, True]), 2))
+@each(("name", "from_tool"), every(2, crosswise(product(sorted(WIRES), [False, True]), 2), 1))
 def test_rows_are_there_on_every_wire(name: str, from_tool: bool) -> None:
     on, memo = WIRES[name], WARM
     rows = csv(*staff())

@@ -9,7 +9,7 @@ from random import Random
 
 from tests.support.bodies import Message, cuts, encode
 from tests.support.cases import each
-from tests.support.effort import crosswise
+from tests.support.effort import crosswise, every
 from tests.support.known_folds import fold_request
 from tests.support.warm import WARM
 from tests.support.words import prose
@@ -91,7 +91,7 @@ def test_a_table_that_nobody_works_on_is_folded(form: Form) -> None:
     assert sum(row in text for row in rows) <= 0.6 * len(rows)
 
 
-@each("form", FORMS)
+@each("form", every(2, [*FORMS], 1))
 def test_a_folded_table_is_there_again_when_all_of_its_rows_are_asked_for(form: Form) -> None:
     rows = form(200)
     messages = [*pasted(rows), *talk(60)]
@@ -104,8 +104,12 @@ def test_a_folded_table_is_there_again_when_all_of_its_rows_are_asked_for(form: 
 
 @each(
     ("form", "share", "ask"),
-    crosswise(
-        product(FORMS, [None, 0.5, 0.35], ["What is the average salary in Lyon?", "How many people are there in Lyon?"]), 2
+    every(
+        3,
+        crosswise(
+            product(FORMS, [None, 0.5, 0.35], ["What is the average salary in Lyon?", "How many people are there in Lyon?"]), 2
+        ),
+        1,
     ),
 )
 def test_all_rows_with_what_the_question_names_are_there(form: Form, share: float | None, ask: str) -> None:
@@ -118,21 +122,25 @@ def test_all_rows_with_what_the_question_names_are_there(form: Form, share: floa
 
 @each(
     "ask",
-    [
-        "Welche Abteilung hat das höchste Gehalt in der Tabelle?",
-        "Sortiere die Liste nach Gehalt.",
-        "Quelle est la moyenne de toutes les lignes ?",
-        "Ordena la tabla de mayor a menor.",
-        "Faça a soma da tabela, o total.",
-        "Qual è la media dei dati?",
-        "Hoeveel rijen zijn er in totaal?",
-        "Jaka jest średnia w tabeli? Pokaż dane.",
-        "Посчитай сумму по таблице, все данные.",
-        "表の平均を計算して、dataの合計も",
-        "Rank the whole list.",
-        "Plot the data as a histogram.",
-        "Are there any duplicates in the list?",
-    ],
+    every(
+        4,
+        [
+            "Welche Abteilung hat das höchste Gehalt in der Tabelle?",
+            "Sortiere die Liste nach Gehalt.",
+            "Quelle est la moyenne de toutes les lignes ?",
+            "Ordena la tabla de mayor a menor.",
+            "Faça a soma da tabela, o total.",
+            "Qual è la media dei dati?",
+            "Hoeveel rijen zijn er in totaal?",
+            "Jaka jest średnia w tabeli? Pokaż dane.",
+            "Посчитай сумму по таблице, все данные.",
+            "表の平均を計算して、dataの合計も",
+            "Rank the whole list.",
+            "Plot the data as a histogram.",
+            "Are there any duplicates in the list?",
+        ],
+        1,
+    ),
 )
 def test_people_ask_so_in_many_languages(ask: str) -> None:
     rows = csv(200)
@@ -179,7 +187,7 @@ def objects(count: int) -> list[str]:
     return [json.dumps(dict(zip(names, row, strict=True))) for row in cells(count)]
 
 
-@each("form", [nested, blocks, quoted, objects, table])
+@each("form", every(2, [nested, blocks, quoted, objects, table], 1))
 def test_records_of_several_lines_are_quoted_whole(form: Form) -> None:
     rows = form(90)
     text = forwarded([*pasted(rows), *talk(80), *asked("What is the average salary in Lyon?")])
@@ -188,23 +196,27 @@ def test_records_of_several_lines_are_quoted_whole(form: Form) -> None:
 
 @each(
     ("form", "ask"),
-    crosswise(
-        product(
-            [*FORMS, nested, blocks, quoted, objects],
-            [
-                "Who earns more than 8000?",
-                "How many people have a salary above 7500?",
-                "List everyone who is not in Berlin.",
-                "Wer verdient am meisten?",
-                "Wie hoch ist das Durchschnittsgehalt?",
-                "Quel est le salaire moyen ?",
-                "Kto zarabia najwięcej?",
-                "Какая самая высокая зарплата?",
-                "給料が一番高いのは誰ですか？",
-                "누가 월급이 가장 높나요?",
-            ],
+    every(
+        3,
+        crosswise(
+            product(
+                [*FORMS, nested, blocks, quoted, objects],
+                [
+                    "Who earns more than 8000?",
+                    "How many people have a salary above 7500?",
+                    "List everyone who is not in Berlin.",
+                    "Wer verdient am meisten?",
+                    "Wie hoch ist das Durchschnittsgehalt?",
+                    "Quel est le salaire moyen ?",
+                    "Kto zarabia najwięcej?",
+                    "Какая самая высокая зарплата?",
+                    "給料が一番高いのは誰ですか？",
+                    "누가 월급이 가장 높나요?",
+                ],
+            ),
+            10,
         ),
-        10,
+        1,
     ),
 )
 def test_all_rows_are_there_where_words_tell_none_of_them(form: Form, ask: str) -> None:
@@ -215,12 +227,16 @@ def test_all_rows_are_there_where_words_tell_none_of_them(form: Form, ask: str) 
 
 @each(
     "change",
-    [
-        "Please add a row: 3000,Zoe,Lyon,lab,6543",
-        "Person7 has left, remove that line from the table.",
-        "The salary of Person12 is 9999 now.",
-        "Streiche Person3, die Zeile ist falsch.",
-    ],
+    every(
+        2,
+        [
+            "Please add a row: 3000,Zoe,Lyon,lab,6543",
+            "Person7 has left, remove that line from the table.",
+            "The salary of Person12 is 9999 now.",
+            "Streiche Person3, die Zeile ist falsch.",
+        ],
+        1,
+    ),
 )
 def test_what_changed_a_table_later_is_quoted_with_it(change: str) -> None:
     rows = csv(150)

@@ -13,7 +13,7 @@ import pytest
 
 from tests.support.bodies import Message, encode
 from tests.support.cases import each
-from tests.support.effort import crosswise
+from tests.support.effort import crosswise, every
 from tests.support.known_folds import fold_request
 from tests.support.warm import WARM
 from tests.support.words import prose
@@ -160,11 +160,14 @@ EINKAUF = (
 
 @each(
     ("talk", "question", "needed"),
-    [
-        (GAME, "What's in my inventory?", ("longbow", "lantern", "28 arrows and 9 gold")),
-        (SHOPPING, "What do I still need?", ("bread", "milk and eggs", "butter off", "cat litter")),
-        (EINKAUF, "Was muss ich besorgen?", ("Kartoffeln", "Quark", "Batterien", "wieder runter")),
-    ],
+    every(
+        2,
+        [
+            (GAME, "What's in my inventory?", ("longbow", "lantern", "28 arrows and 9 gold")),
+            (SHOPPING, "What do I still need?", ("bread", "milk and eggs", "butter off", "cat litter")),
+            (EINKAUF, "Was muss ich besorgen?", ("Kartoffeln", "Quark", "Batterien", "wieder runter")),
+        ],
+    ),
 )
 def test_all_steps_of_what_was_kept_are_quoted_under_a_tight_budget(
     talk: tuple[tuple[str, str], ...], question: str, needed: tuple[str, ...]
@@ -240,7 +243,7 @@ def test_what_is_newest_anyway_is_not_quoted_twice() -> None:
     assert text.count(newer) == 1
 
 
-@each(("budget", "first"), crosswise(product([2300, 2600, 4000], [29, 84]), 2))
+@each(("budget", "first"), every(2, crosswise(product([2300, 2600, 4000], [29, 84]), 2), 1))
 def test_under_a_budget_too_the_older_of_two_addresses_is_not_the_last_one(first: int, budget: int) -> None:
     told = {
         first: "Ship the replacement to 14 Larch Road, Bath.",

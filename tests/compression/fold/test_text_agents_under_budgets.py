@@ -13,7 +13,7 @@ from typing import Final
 import pytest
 
 from tests.support.bodies import encode
-from tests.support.effort import crosswise
+from tests.support.effort import crosswise, every
 from tests.support.structure import structure_faults
 from tests.support.text_agents import HELD_OUT, TUNED, session
 from turnfold.compression.fold import Folded, conversation_tokens, fold
@@ -38,7 +38,7 @@ def _sent(name: str, share: float) -> list[Folded]:
     return found
 
 
-@pytest.mark.parametrize(("share", "name"), crosswise(product(_KEPT, _NAMES), len(_NAMES)))
+@pytest.mark.parametrize(("share", "name"), every(2, crosswise(product(_KEPT, _NAMES), len(_NAMES)), 1))
 def test_a_text_agent_seldom_rewrites_its_prefix_under_a_budget(name: str, share: float) -> None:
     bodies = [json.loads(one.body)["messages"] for one in _sent(name, share)]
     kept = [new[: len(old)] == old for old, new in pairwise(bodies)]
@@ -60,7 +60,7 @@ def test_an_agent_may_be_known_as_one_after_it_has_outgrown_its_budget(name: str
             assert structure_faults(body, fold(CHAT.read(body, memo), options, memo).body) == []
 
 
-@pytest.mark.parametrize("name", ["react", "cline"])
+@pytest.mark.parametrize("name", every(2, ["react", "cline"], 1))
 def test_replicas_hold_a_text_agent_alike(name: str) -> None:
     for one in _sent(name, 0.3)[3::9]:
         whole = conversation_tokens(CHAT.read(encode(list(session(name, 1, 30, 3).messages)), Memo()), "gpt-4o", Memo())

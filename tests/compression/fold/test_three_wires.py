@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.support.block_conversations import SEEDS, Kind, conversation, kinds
 from tests.support.cases import each
-from tests.support.effort import costly
+from tests.support.effort import costly, every
 from tests.support.three_wires import WIRES, OnWire, with_marks
 from tests.support.warm import WARM
 from turnfold.compression.fold import Folded, fold, unfold
@@ -47,7 +47,7 @@ def test_any_conversation_any_options(seed: int, kind: Kind, on: OnWire, chosen:
         assert folded.body == body
 
 
-@each(("name", "marks"), [("chat", True), ("messages", False), ("messages", True), ("responses", False)])
+@each(("name", "marks"), every(2, [("chat", True), ("messages", False), ("messages", True), ("responses", False)], 1))
 def test_a_growing_conversation_keeps_its_prefix_between_fold_events(name: str, marks: bool) -> None:
     on, messages, memo = WIRES[name], conversation(3, Kind(turns=7, loops=3, sentences=50, thinks=0.4, odd=True)), WARM
     before: Folded | None = None

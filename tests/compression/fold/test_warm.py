@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.cases import each
-from tests.support.effort import draws
+from tests.support.effort import draws, every
 from turnfold.compression.fold import fold
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
@@ -227,7 +227,7 @@ _VERY_LONG = (
 )
 
 
-@each("inner", _VERY_LONG)
+@each("inner", every(3, [*_VERY_LONG], 2))
 def test_what_is_written_around_a_very_long_text_is_counted_alone(inner: str) -> None:
     memo, draw = Memo(), random.Random(7)
     for vocabulary in BORDER_COUNTER.vocabularies + ModelCounter("cl100k_base").vocabularies:

@@ -13,7 +13,7 @@ from typing import Any, Final
 import pytest
 
 from tests.compression.fold.test_summary_requests import COMPACT
-from tests.support.effort import crosswise
+from tests.support.effort import crosswise, every
 from tests.support.warm import WARM
 from tests.support.words import prose
 from turnfold.compression.fold import Folded, fold, unfold
@@ -69,7 +69,7 @@ def _fold(wire: Wire, said: list[Part], options: FoldOptions) -> Folded:
     return found
 
 
-@pytest.mark.parametrize(("wire", "prices"), crosswise(product([CHAT, MESSAGES, RESPONSES], _PRICES), 3))
+@pytest.mark.parametrize(("wire", "prices"), every(2, crosswise(product([CHAT, MESSAGES, RESPONSES], _PRICES), 3)))
 def test_it_is_sent_whole(wire: Wire, prices: CachePrices) -> None:
     session = _session(wire, _TURNS)
     assert _fold(wire, session[:-1], FoldOptions(prices=prices)).events
@@ -108,7 +108,7 @@ def test_it_is_folded_where_the_folds_have_not_saved_that_much() -> None:
     assert _fold(MESSAGES, [*session[: first + 1], asked], options).folded
 
 
-@pytest.mark.parametrize("budget", [4000, 8000])
+@pytest.mark.parametrize("budget", every(2, [4000, 8000], 1))
 def test_a_budget_is_kept(budget: int) -> None:
     said: list[Part] = [*_session(CHAT, _TURNS), {"role": "user", "content": _ASKED}]
     found = _fold(CHAT, said, FoldOptions(budget=budget))

@@ -10,6 +10,7 @@ import pytest
 
 from tests.support.bodies import Message, cuts, encode
 from tests.support.cases import each
+from tests.support.effort import every
 from tests.support.known_folds import fold_request
 from tests.support.warm import WARM
 from tests.support.words import prose
@@ -91,7 +92,7 @@ def test_a_prompt_of_examples_goes_out_as_it_came(asked: Callable[[int], str], a
     assert (folded.body, folded.reason) == (body, "unfoldable")
 
 
-@each(("asked", "answered"), FORMS)
+@each(("asked", "answered"), every(3, [*FORMS], 1))
 def test_what_is_said_behind_examples_is_folded_and_they_are_not(
     asked: Callable[[int], str], answered: Callable[[int], str]
 ) -> None:
@@ -105,16 +106,20 @@ def test_what_is_said_behind_examples_is_folded_and_they_are_not(
 
 @each(
     ("asked", "answered"),
-    [
-        (labelled, lambda at: prose(at, "en", 2)),  # answers for people
-        (bare, mood),  # nothing tells the messages from those of a talk
-        (labelled, step),  # steps of an agent
-        (bare, step),
-        (lambda at: f"Observation: {prose(at, 'en', 8)}", step),
-        (bare, reply),  # a talk in data
-        (lambda at: f"User: {prose(at, 'en', 8)}", reply),
-        (lambda at: f"Customer: {prose(at, 'en', 8)}", mood),
-    ],
+    every(
+        3,
+        [
+            (labelled, lambda at: prose(at, "en", 2)),  # answers for people
+            (bare, mood),  # nothing tells the messages from those of a talk
+            (labelled, step),  # steps of an agent
+            (bare, step),
+            (lambda at: f"Observation: {prose(at, 'en', 8)}", step),
+            (bare, reply),  # a talk in data
+            (lambda at: f"User: {prose(at, 'en', 8)}", reply),
+            (lambda at: f"Customer: {prose(at, 'en', 8)}", mood),
+        ],
+        2,
+    ),
 )
 def test_a_talk_or_an_agent_is_folded_as_ever(asked: Callable[[int], str], answered: Callable[[int], str]) -> None:
     body = encode([SYSTEM, *pairs(asked, answered, 90), {"role": "user", "content": asked(91)}], model="gpt-4o")
@@ -168,7 +173,11 @@ def article(at: int) -> str:
 
 @each(
     ("asked", "answered", "count"),
-    [(translated, free, 20), (lambda at: f"Satz: {prose(at, 'de', 2)}", free, 20), (article, free, 8), (article, mood, 8)],
+    every(
+        2,
+        [(translated, free, 20), (lambda at: f"Satz: {prose(at, 'de', 2)}", free, 20), (article, free, 8), (article, mood, 8)],
+        1,
+    ),
 )
 def test_examples_may_be_long_and_answered_in_free_text(
     asked: Callable[[int], str], answered: Callable[[int], str], count: int
@@ -181,7 +190,7 @@ def test_examples_may_be_long_and_answered_in_free_text(
     assert json.loads(folded.body)["messages"][: len(shown) + 1] == [SYSTEM, *shown]
 
 
-@pytest.mark.parametrize(("asked", "answered", "count"), [(labelled, mood, 260), (translated, free, 120)])
+@pytest.mark.parametrize(("asked", "answered", "count"), every(2, [(labelled, mood, 260), (translated, free, 120)], 1))
 def test_a_stream_of_inputs_is_folded_behind_its_first_ones(
     asked: Callable[[int], str], answered: Callable[[int], str], count: int
 ) -> None:
@@ -191,7 +200,7 @@ def test_a_stream_of_inputs_is_folded_behind_its_first_ones(
     assert json.loads(folded.body)["messages"][:49] == [SYSTEM, *pairs(asked, answered, 24)]
 
 
-@each(("one", "other"), [("John", "Tim"), ("Ana", "Bot"), ("Léa", "Hugo"), ("小明", "小红")])
+@each(("one", "other"), every(2, [("John", "Tim"), ("Ana", "Bot"), ("Léa", "Hugo"), ("小明", "小红")]))
 def test_a_talk_in_which_each_message_names_who_speaks_is_folded(one: str, other: str) -> None:
     messages: list[Message] = []
     for at in range(60):

@@ -11,7 +11,7 @@ from typing import Final
 
 from tests.support.bodies import Message, encode
 from tests.support.cases import each
-from tests.support.effort import crosswise
+from tests.support.effort import crosswise, every
 from tests.support.known_folds import fold_request
 from tests.support.warm import WARM
 from tests.support.words import prose
@@ -66,13 +66,13 @@ _CHAINS: Final = (
 )
 
 
-@each(("told", "question", "share"), crosswise([(*chain, share) for chain in _CHAINS for share in (None, 0.1)], 2))
+@each(("told", "question", "share"), every(3, crosswise([(*chain, share) for chain in _CHAINS for share in (None, 0.1)], 2), 2))
 def test_what_an_identifier_leads_to_is_quoted(told: Sequence[str], question: str, share: float | None) -> None:
     sent = _sent(told, question, share)
     assert [one for one in told if one not in sent] == []
 
 
-@each("figure", ["2024", "10:30", "3.5", "12th", "20km"])
+@each("figure", every(2, ["2024", "10:30", "3.5", "12th", "20km"], 1))
 def test_a_figure_that_tells_of_nothing_leads_nowhere(figure: str) -> None:
     told = (f"Our mooring in Lund was for {figure}.", f"The opera had {figure} on its poster.")
     sent = _sent(told, "What was our mooring in Lund?", None)

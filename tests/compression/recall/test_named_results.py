@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from tests.support.cases import each
-from tests.support.effort import crosswise
+from tests.support.effort import crosswise, every
 from tests.support.warm import WARM
 from tests.support.words import prose
 from turnfold.compression.fold import fold
@@ -41,13 +41,17 @@ def _session(results: list[str], question: str) -> list[dict[str, Any]]:
 
 @each(
     ("number", "share", "make", "question"),
-    crosswise(
-        [
-            (number, share, *row)
-            for number in [1, 4, 6]
-            for share in [0.14, 0.3]
-            for row in [(_mail, "Which voucher is in {}'s mail?"), (_page, "Which voucher has {}?")]
-        ],
+    every(
+        3,
+        crosswise(
+            [
+                (number, share, *row)
+                for number in [1, 4, 6]
+                for share in [0.14, 0.3]
+                for row in [(_mail, "Which voucher is in {}'s mail?"), (_page, "Which voucher has {}?")]
+            ],
+            2,
+        ),
         2,
     ),
 )

@@ -10,6 +10,7 @@ import json
 from typing import Any, Final
 
 from tests.support.cases import each
+from tests.support.effort import every
 from tests.support.warm import WARM
 from tests.support.words import prose
 from turnfold.compression.fold import fold
@@ -55,11 +56,15 @@ def _body(text: str, question: str) -> bytes:
 
 @each(
     ("kind", "question", "needed"),
-    [
-        ("interfaces", "Which address does the pilotwest bridge have?", f"inet 172.16.{_CODES['pilotwest']}"),
-        ("csv", "Which serial has the unit of Ferryeast?", _CODES["ferryeast"]),
-        ("page", "What does the Cranemid lamp cost?", f"€{_CODES['cranemid']}"),
-    ],
+    every(
+        2,
+        [
+            ("interfaces", "Which address does the pilotwest bridge have?", f"inet 172.16.{_CODES['pilotwest']}"),
+            ("csv", "Which serial has the unit of Ferryeast?", _CODES["ferryeast"]),
+            ("page", "What does the Cranemid lamp cost?", f"€{_CODES['cranemid']}"),
+        ],
+        1,
+    ),
 )
 def test_the_rest_of_a_named_record_is_quoted(kind: str, question: str, needed: str) -> None:
     for budget in (None, 2500):

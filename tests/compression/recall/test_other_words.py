@@ -10,6 +10,7 @@ from typing import Final
 
 from tests.support.bodies import Message, encode
 from tests.support.cases import each
+from tests.support.effort import every
 from tests.support.known_folds import fold_request
 from tests.support.warm import WARM
 from tests.support.words import prose
@@ -52,17 +53,21 @@ def _sent_by_default(told: str, question: str) -> str:
 
 @each(
     ("told", "question"),
-    [
-        ("I feed two goldfish and a tortoise before breakfast.", "Which pets do I have?"),
-        ("Rex barked at the postman until noon.", "What did my dog do?"),
-        ("We ate our pears under the bridge.", "What fruit did we have?"),
-        ("The clarinet squeaks whenever it's damp.", "Which instrument do I have?"),
-        ("Wir haben den alten Lieferwagen verkauft.", "Was ist mit meinem Auto?"),
-        ("Je joue de la flûte sous le pont.", "Quel instrument est le mien ?"),
-        ("Desayuno cerezas en el balcón.", "¿Qué fruta me gusta?"),
-        ("Aunt Rosalind keeps bees on the roof.", "Who is in my family?"),
-        ("For tides I look at https://tides.example/lisbon first.", "Which links did I send?"),
-    ],
+    every(
+        3,
+        [
+            ("I feed two goldfish and a tortoise before breakfast.", "Which pets do I have?"),
+            ("Rex barked at the postman until noon.", "What did my dog do?"),
+            ("We ate our pears under the bridge.", "What fruit did we have?"),
+            ("The clarinet squeaks whenever it's damp.", "Which instrument do I have?"),
+            ("Wir haben den alten Lieferwagen verkauft.", "Was ist mit meinem Auto?"),
+            ("Je joue de la flûte sous le pont.", "Quel instrument est le mien ?"),
+            ("Desayuno cerezas en el balcón.", "¿Qué fruta me gusta?"),
+            ("Aunt Rosalind keeps bees on the roof.", "Who is in my family?"),
+            ("For tides I look at https://tides.example/lisbon first.", "Which links did I send?"),
+        ],
+        1,
+    ),
 )
 def test_an_answer_by_name_to_a_question_by_kind_is_quoted(told: str, question: str) -> None:
     assert told in _sent(told, question)
@@ -70,16 +75,20 @@ def test_an_answer_by_name_to_a_question_by_kind_is_quoted(told: str, question: 
 
 @each(
     ("told", "question"),
-    [
-        ("The chimney sweep comes on the 9th, before noon.", "wehn does teh chimeny sweep come?"),
-        ("My thermostat is set to nineteen degrees at night.", "how is the thermostst set"),
-        ("The excursion costs twelve crowns for children.", "waht is the pirce of the excurion?"),
-        ("Les clés sont chez la bouchère, Mme Hébrard.", "ou sont les cles"),
-        ("Çiğdem'in düğünü sahilde olacak.", "cigdem'in dugunu nerede"),
-        ("Die Schlüssel hängen hinter dem Mantel.", "wo sind die schluessel"),
-        ("Środy spędzamy u Żanety w Łodzi.", "gdzie spedzamy srody"),
-        ("El cumpleaños de Íñigo cae en domingo.", "cuando es el cumpleanos de inigo"),
-    ],
+    every(
+        3,
+        [
+            ("The chimney sweep comes on the 9th, before noon.", "wehn does teh chimeny sweep come?"),
+            ("My thermostat is set to nineteen degrees at night.", "how is the thermostst set"),
+            ("The excursion costs twelve crowns for children.", "waht is the pirce of the excurion?"),
+            ("Les clés sont chez la bouchère, Mme Hébrard.", "ou sont les cles"),
+            ("Çiğdem'in düğünü sahilde olacak.", "cigdem'in dugunu nerede"),
+            ("Die Schlüssel hängen hinter dem Mantel.", "wo sind die schluessel"),
+            ("Środy spędzamy u Żanety w Łodzi.", "gdzie spedzamy srody"),
+            ("El cumpleaños de Íñigo cae en domingo.", "cuando es el cumpleanos de inigo"),
+        ],
+        2,
+    ),
 )
 def test_what_a_mistyped_word_is_meant_for_is_found(told: str, question: str) -> None:
     assert told in _sent(told, question, 0.06)
@@ -101,15 +110,19 @@ def test_a_word_that_is_spelled_right_is_not_taken_for_another(told: str, questi
 
 @each(
     ("told", "question"),
-    [
-        ("My daughter has a toddler to look after.", "What kind is it?"),
-        ("Our puppy ran off with a hamster.", "Which tier are we on?"),
-        ("I saw the mayor at the parade.", "Which tools are there?"),
-        ("He had to take the bins out and keep the receipt.", "What do I carry?"),
-        ("Booked the sweep, booked the plumber, booked them all.", "Which restaurants are there?"),
-        ("She was born in the year of the comet.", "Should I alter it?"),
-        ("They react to it at once.", "Is there an allergy?"),
-    ],
+    every(
+        3,
+        [
+            ("My daughter has a toddler to look after.", "What kind is it?"),
+            ("Our puppy ran off with a hamster.", "Which tier are we on?"),
+            ("I saw the mayor at the parade.", "Which tools are there?"),
+            ("He had to take the bins out and keep the receipt.", "What do I carry?"),
+            ("Booked the sweep, booked the plumber, booked them all.", "Which restaurants are there?"),
+            ("She was born in the year of the comet.", "Should I alter it?"),
+            ("They react to it at once.", "Is there an allergy?"),
+        ],
+        1,
+    ),
 )
 def test_what_is_only_spelled_like_a_thing_of_a_kind_is_none(told: str, question: str) -> None:
     assert told not in _sent_by_default(told, question)
@@ -129,18 +142,22 @@ def test_a_word_of_another_language_counts_where_texts_are_in_it(told: str, ques
 
 @each(
     ("told", "question"),
-    [
-        ("Dr Osei can see the twins at 3 pm, Mrs Bell cannot.", "Who has room at 15:00?"),
-        ("Das Amt macht für uns um 15.30 Uhr auf.", "Was ist um 15:30?"),
-        ("Le notaire nous reçoit à 9 h, la banque jamais.", "Que fait-on à 9:00 ?"),
-        ("The marquee goes up on April 3, whatever the rain does.", "What goes up on 04/03?"),
-        ("Der Kran kommt am 3. April zum Hafen.", "Was kommt am 03.04.?"),
-        ("La grúa llega el 3 de abril al puerto.", "¿Qué llega el 2027-04-03?"),
-        ("She owns twenty-five accordions, and plays none.", "Who owns 25?"),
-        ("Opa hat fünfundzwanzig Tauben auf dem Dach.", "Wer hat 25?"),
-        ("Ma voisine a vingt-cinq perroquets dans le grenier de la maison.", "Qui en a 25 ?"),
-        ("Mi abuela guarda veinticinco relojes en la despensa.", "¿Quién guarda 25?"),
-    ],
+    every(
+        3,
+        [
+            ("Dr Osei can see the twins at 3 pm, Mrs Bell cannot.", "Who has room at 15:00?"),
+            ("Das Amt macht für uns um 15.30 Uhr auf.", "Was ist um 15:30?"),
+            ("Le notaire nous reçoit à 9 h, la banque jamais.", "Que fait-on à 9:00 ?"),
+            ("The marquee goes up on April 3, whatever the rain does.", "What goes up on 04/03?"),
+            ("Der Kran kommt am 3. April zum Hafen.", "Was kommt am 03.04.?"),
+            ("La grúa llega el 3 de abril al puerto.", "¿Qué llega el 2027-04-03?"),
+            ("She owns twenty-five accordions, and plays none.", "Who owns 25?"),
+            ("Opa hat fünfundzwanzig Tauben auf dem Dach.", "Wer hat 25?"),
+            ("Ma voisine a vingt-cinq perroquets dans le grenier de la maison.", "Qui en a 25 ?"),
+            ("Mi abuela guarda veinticinco relojes en la despensa.", "¿Quién guarda 25?"),
+        ],
+        2,
+    ),
 )
 def test_numbers_times_and_dates_are_found_however_they_are_written(told: str, question: str) -> None:
     assert told in _sent(told, question, 0.06)

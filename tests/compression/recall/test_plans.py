@@ -7,7 +7,7 @@ from itertools import product
 from typing import Any, Final
 
 from tests.support.cases import each
-from tests.support.effort import crosswise
+from tests.support.effort import crosswise, every
 from tests.support.words import prose
 from turnfold.compression.fold import fold
 from turnfold.compression.memo import Memo
@@ -33,7 +33,8 @@ def _called(name: str, number: int, arguments: dict[str, Any], result: str) -> l
 
 
 @each(
-    ("form", "asked"), crosswise(product(["todos", "plan"], ["Where are we, and what's next?", "Go on with it.", "Weiter."]), 3)
+    ("form", "asked"),
+    every(2, crosswise(product(["todos", "plan"], ["Where are we, and what's next?", "Go on with it.", "Weiter."]), 3)),
 )
 def test_the_newest_plan_is_quoted_under_a_budget(form: str, asked: str) -> None:
     messages: list[dict[str, Any]] = [{"role": "user", "content": "Do what the ticket says, one thing after the other."}]

@@ -7,6 +7,7 @@ import random
 import numpy as np
 
 from tests.support.cases import each
+from tests.support.effort import every
 from turnfold.compression.memo import Memo, digest
 from turnfold.compression.recall import fence, passage_index
 from turnfold.compression.recall.fence import FRAME
@@ -100,7 +101,7 @@ def worth(draw: random.Random, size: int) -> Floats:
     return np.array([draw.choice([draw.random(), 0.5]) for _ in range(size)])
 
 
-@each(("seed", "model"), zip(range(8), ["gpt-4o", "unknown"] * 4, strict=True))
+@each(("seed", "model"), every(3, [*zip(range(8), ["gpt-4o", "unknown"] * 4, strict=True)], 2))
 def test_many_at_once_are_those_that_are_chosen_one_by_one(seed: int, model: str) -> None:
     draw, memo, count = random.Random(seed), Memo(), counter_for_model(model)
     sources = talk(draw, 110)

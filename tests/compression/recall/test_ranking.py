@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from benchmarks import recall_cases, recall_offline
 from benchmarks.support.data import evalkit, shared_directory
 from tests.support.cases import each
-from tests.support.effort import draws
+from tests.support.effort import draws, every
 from tests.support.growth import assert_linear, repeated
 from tests.support.recalled import recall
 from turnfold.compression import tokens
@@ -494,7 +494,7 @@ def test_a_short_question_that_points_is_read_with_what_it_points_at(text: str, 
     assert "boats" in said
 
 
-@pytest.mark.parametrize("fill", [False, True])
+@pytest.mark.parametrize("fill", every(2, [False, True]))
 def test_messages_without_content_find_what_they_hang_on(fill: bool) -> None:
     assert len(recall_cases.cases("leaning")) >= 12
     assert statistics.fmean(recall_cases.needed_share(c, fill=fill) for c in recall_cases.cases("leaning")) >= 0.9

@@ -9,6 +9,7 @@ from typing import Final
 
 from tests.support.bodies import Message, encode
 from tests.support.cases import each
+from tests.support.effort import every
 from tests.support.known_folds import fold_request
 from tests.support.warm import WARM
 from tests.support.words import prose
@@ -55,11 +56,15 @@ _NOISE: Final = (
 
 @each(
     "question",
-    [
-        " ".join(_ASKED),
-        "\n".join(f"{number}. {asked}" for number, asked in enumerate(_ASKED, 1)),
-        "A few questions:\n" + "\n".join(f"- {asked.rstrip('?')}" for asked in _ASKED),
-    ],
+    every(
+        2,
+        [
+            " ".join(_ASKED),
+            "\n".join(f"{number}. {asked}" for number, asked in enumerate(_ASKED, 1)),
+            "A few questions:\n" + "\n".join(f"- {asked.rstrip('?')}" for asked in _ASKED),
+        ],
+        1,
+    ),
 )
 def test_each_of_several_questions_gets_what_it_needs(question: str) -> None:
     sent = _sent(question, 0.12)
@@ -68,12 +73,16 @@ def test_each_of_several_questions_gets_what_it_needs(question: str) -> None:
 
 @each(
     "question",
-    [
-        "Hi! Hope your weekend was good. Could you please help me remember one thing? {} Thanks so much in advance!",
-        "Sorry to change the subject, I should really get back to my work soon, but before I forget: {}",
-        "hey quick one, do you remember {} thx",
-        "Hallo! Nur kurz eine Frage, weißt du noch: {} Vielen Dank im Voraus!",
-    ],
+    every(
+        2,
+        [
+            "Hi! Hope your weekend was good. Could you please help me remember one thing? {} Thanks so much in advance!",
+            "Sorry to change the subject, I should really get back to my work soon, but before I forget: {}",
+            "hey quick one, do you remember {} thx",
+            "Hallo! Nur kurz eine Frage, weißt du noch: {} Vielen Dank im Voraus!",
+        ],
+        1,
+    ),
 )
 def test_what_is_said_around_a_question_takes_nothing_from_it(question: str) -> None:
     assert [told for asked, told in zip(_ASKED, _TOLD, strict=True) if told not in _sent(question.format(asked), 0.06)] == []

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from tests.support.cases import each
-from tests.support.effort import crosswise
+from tests.support.effort import crosswise, every
 from turnfold.compression import Compressed, CompressOptions, compress, default_token_counter, strip_provenance, uncompress
 from turnfold.compression.roundtrip.cutting import Cuttable
 
@@ -59,7 +59,7 @@ def fences_in(result: Compressed) -> list[int]:
     return [n for n in range(200) if fence(n) in text]
 
 
-@each(("share", "role"), crosswise(product([0.95, 0.8, 0.6, 0.4, 0.2, 0.1], ["assistant", "tool"]), 2))
+@each(("share", "role"), every(2, crosswise(product([0.95, 0.8, 0.6, 0.4, 0.2, 0.1], ["assistant", "tool"]), 2)))
 def test_one_giant_message_leaves_no_cliff(share: float, role: str) -> None:
     """As much of it stays as there is room for, although nothing between it and the newest messages is left to give up."""
     call = {"id": "c", "type": "function", "function": {"name": "read", "arguments": "{}"}}
@@ -93,7 +93,7 @@ def test_no_more_of_a_long_sentence_gives_way_than_has_to(share: float) -> None:
     assert 0.9 * share < len(left) / len(text) < 1.1 * share
 
 
-@pytest.mark.parametrize("count", [81, 120])
+@pytest.mark.parametrize("count", every(2, [81, 120], 1))
 def test_each_budget_gives_a_result_close_below_it(count: int) -> None:
     messages = fenced(count)
     whole = size(messages)

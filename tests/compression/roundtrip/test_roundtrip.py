@@ -157,7 +157,9 @@ EXACT = {
 }
 
 
-@pytest.mark.parametrize(("name", "role"), every(2, [(name, role) for name in EXACT for role in ("user", "assistant", "tool")]))
+@pytest.mark.parametrize(
+    ("name", "role"), every(8, [(name, role) for name in EXACT for role in ("user", "assistant", "tool")], 6)
+)
 def test_blocks_and_secrets_stay_byte_for_byte(name: str, role: str) -> None:
     prose = " ".join(CHAT * 4)
     behind = "" if name == "unclosed" else f"\n\n{prose}"

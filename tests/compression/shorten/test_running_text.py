@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.cases import each
+from tests.support.effort import every
 from tests.support.words import prose
 from turnfold.compression import tokens
 from turnfold.compression.memo import Memo, digest
@@ -73,12 +74,12 @@ def test_the_same_in_a_message_of_its_own_stays_an_order(sentence: str) -> None:
     assert sentence in quoted_orders(sentence)
 
 
-@each("sentence", ORDERS)
+@each("sentence", every(2, [*ORDERS], 1))
 def test_an_order_in_the_middle_of_a_pasted_paragraph_stays(sentence: str) -> None:
     assert sentence in quoted_orders(in_article(sentence))
 
 
-@each("sentence", [*TOLD, *ORDERS])
+@each("sentence", every(3, [*TOLD, *ORDERS], 1))
 def test_a_line_that_somebody_types_stays_beside_a_pasted_text(sentence: str) -> None:
     assert sentence in quoted_orders(f"{in_article('')}\n\n{sentence}")
 

@@ -254,7 +254,7 @@ def longer(sentence: str, size: int, more: Iterable[str], blank: str) -> str:
 
 def test_one_word_more() -> None:
     lines = []
-    for number, sentence in enumerate(COUNTED):
+    for number, sentence in golden.some(enumerate(COUNTED)):
         made = list[Any]()
         for size in (*range(14), *range(14, _WORDS, 2)):
             said = longer(sentence, size, _MORE, " ")
@@ -264,13 +264,13 @@ def test_one_word_more() -> None:
             if size < 13 and size % 4 == 1:
                 made.append(_read(f"{front}\n{said} It is free.\n\nHoses hold."))
         lines.append(f"{sentence} {golden.name_of(made)}")
-    for number, sentence in enumerate(_DENSE):
+    for number, sentence in golden.some(enumerate(_DENSE)):
         made = list[Any]()
         for size in _SIGNS:
             said = longer(sentence, size, "的船在水上走了很久", "")
             made.append((_read(f"{_DENSE_BEFORE[(number + size) % 2]}{said}软管很好。"), objection(said)))
         lines.append(f"{sentence} {golden.name_of(made)}")
-    golden.agrees(FILES / "one_word_more.txt", lines)
+    golden.agrees_in(FILES / "one_word_more.txt", lines)
 
 
 #: Two sentences of which one may need the other, however many stand between them.
@@ -327,11 +327,10 @@ def _moved_apart(first: str, last: str, form: str) -> Iterator[str]:
 
 def test_one_sentence_farther() -> None:
     lines = []
-    for first, last in _APART:
-        for form in _FORMS:
-            made = [_read(text) for text in _moved_apart(first, last, form)]
-            lines.append(f"{first} | {last} {form!r} {golden.name_of(made)}")
-    golden.agrees(FILES / "one_sentence_farther.txt", lines)
+    for (first, last), form in golden.some(product(_APART, _FORMS)):
+        made = [_read(text) for text in _moved_apart(first, last, form)]
+        lines.append(f"{first} | {last} {form!r} {golden.name_of(made)}")
+    golden.agrees_in(FILES / "one_sentence_farther.txt", lines)
 
 
 def _lists() -> Iterator[tuple[str, list[str]]]:
@@ -359,8 +358,8 @@ def _lists() -> Iterator[tuple[str, list[str]]]:
 
 
 def test_lists_of_more_and_more_lines() -> None:
-    lines = [f"{name} {golden.name_of([_read(text) for text in texts])}" for name, texts in _lists()]
-    golden.agrees(FILES / "one_line_more.txt", lines)
+    lines = [f"{name} {golden.name_of([_read(text) for text in texts])}" for name, texts in golden.some(_lists())]
+    golden.agrees_in(FILES / "one_line_more.txt", lines)
 
 
 #: Where "~" stands more and more characters come.

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from tests.support import conversations as chat
 from tests.support.cases import each
-from tests.support.effort import costly
+from tests.support.effort import costly, every
 from tests.support.prefix import Kind, classify
 from tests.support.responses import HOSTED, Item, bodies, inputs, items_of, reasoning
 from tests.support.responses_rules import rule_faults
@@ -297,7 +297,7 @@ def test_a_local_shells_json_is_left_as_it_is() -> None:
     assert (found.sealed, found.texts) == (True, ())
 
 
-@pytest.mark.parametrize("kind", ["compaction", "compaction_summary"])
+@pytest.mark.parametrize("kind", every(2, ["compaction", "compaction_summary"], 1))
 def test_what_stands_before_a_compaction_is_left_alone(kind: str) -> None:
     before = [*LONG[:40], call("c"), result("c", "bay 7\n" * 4000), said("Counted.")]
     compaction = {"type": kind, "id": "cmp_1", "encrypted_content": "gAAAAA" + "q" * 400}
@@ -550,7 +550,7 @@ def test_a_long_agent_folds_rarely_and_well() -> None:
     assert folded.tokens_after < 0.8 * folded.tokens_before
 
 
-@pytest.mark.parametrize("tasks", [1, 5])
+@pytest.mark.parametrize("tasks", every(2, [1, 5]))
 def test_outputs_of_a_codex_session_are_shortened_and_its_reasoning_keeps_what_follows_it(tasks: int) -> None:
     items: list[Item] = []
     for number in range(60):
