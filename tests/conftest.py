@@ -117,8 +117,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 def pytest_collection_finish() -> None:
     """Leave alone what is there to stay: the collector would look at all modules and tests again and again."""
-    gc.collect()
-    gc.freeze()
+    gc.freeze()  # without a collection: little of it is garbage, and looking for that takes longer
     gc.set_threshold(10_000, 10, 10)
     gc.enable()
 

@@ -27,7 +27,7 @@ from turnfold.compression.tokens import count
 
 names = ["Kim Lee", "Acme Corp", "pool-b", "v2.4.1", "$4,200", "March 5, 2024", "ledger", "Ada Byron", "locker K7", "99.9%"]
 talk = [f"{a} met {b} about {c} in the hall. It was good for {b}, and {a} will call {c} by Friday. Then we ate. Never trust {b}."
-        for a in names for b in names for c in names[:4]]
+        for a in names[:5] for b in names for c in names[:4]]
 text = "\\n\\n".join(talk[:120])
 print(Compressor().compress(CompressRequest(text, query="who met Ada Byron?")))
 print(shorten(text, 300, role="user", words=frozenset(names[6].split()), count=count))

@@ -9,6 +9,7 @@ from typing import Any, Final
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.effort import costly
 from turnfold.compression.memo import Memo, digest
 from turnfold.compression.recall.choosing import recall
 from turnfold.compression.recall.question import Question, WantedWork
@@ -94,6 +95,7 @@ def _quoted(sources: tuple[Source, ...], asked: tuple[str, int, int, bool], memo
     return recall(folded, question, budget, ["HP 12/24, 9 gold"], BORDER_COUNTER, memo, fill=fill)
 
 
+@costly(10)
 @given(
     _requests(),
     st.lists(

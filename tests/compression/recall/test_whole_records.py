@@ -66,21 +66,21 @@ _CASES: Final[dict[str, _Case]] = {
 }
 
 
-@pytest.mark.parametrize(("kind", "indent", "budget"), crosswise(product(_CASES, [None, 2], [None, 6000]), 2))
+@pytest.mark.parametrize(("kind", "indent", "budget"), crosswise(product(_CASES, [None, 2], [None, 4000]), 2))
 def test_a_value_is_quoted_with_the_record_that_is_asked_for(kind: str, indent: int | None, budget: int | None) -> None:
     make, ask, reads = _CASES[kind]
     r = random.Random(f"{kind}{indent}")
-    pages = [[make(r, 25 * page + n) for n in range(25)] for page in range(4)]
+    pages = [[make(r, 16 * page + n) for n in range(16)] for page in range(4)]
     messages: list[dict[str, Any]] = [{"role": "user", "content": f"List every {kind}."}]
     for page, records in enumerate(pages):
         called = {"id": f"c{page}", "type": "function", "function": {"name": "search", "arguments": f'{{"page": {page}}}'}}
         messages += [
             {"role": "assistant", "content": None, "tool_calls": [called]},
-            {"role": "tool", "tool_call_id": f"c{page}", "content": json.dumps({"total": 100, "items": records}, indent=indent)},
+            {"role": "tool", "tool_call_id": f"c{page}", "content": json.dumps({"total": 64, "items": records}, indent=indent)},
             {"role": "assistant", "content": f"Read page {page}."},
             {"role": "user", "content": "The next page, please."},
         ]
-    for name, value in map(reads, (pages[0][17], pages[1][21])):
+    for name, value in map(reads, (pages[0][11], pages[1][13])):
         body = json.dumps({"model": "gpt-4o", "messages": [*messages[:-1], {"role": "user", "content": ask.format(name)}]})
         folded = fold(CHAT.read(body.encode(), WARM), FoldOptions(model="gpt-4o", budget=budget), WARM)
         assert _stand_together(folded.body.decode(), name, value)
