@@ -19,7 +19,7 @@ SHORT = Session(turns=7, loop=2, parallel=3, result=450)
         2,
         [
             (SHORT, SONNET, FoldOptions(prices=CachePrices(1.0, 1.0))),
-            (Session(turns=12, loop=2, parallel=3, result=600), SONNET, FoldOptions(prices=CLAUDE, cache_hit_share=0.3)),
+            (Session(turns=16, loop=2, parallel=3, result=600), SONNET, FoldOptions(prices=CLAUDE, cache_hit_share=0.3)),
             (Session(turns=8, loop=3, parallel=14, result=40), SONNET, FoldOptions(prices=CLAUDE)),
             (Session(turns=8, loop=2, parallel=2, result=300, strings=True), SONNET, FoldOptions(prices=CachePrices(1.0, 1.0))),
             (Session(turns=7, loop=3, parallel=3, result=300, thinks=True), OPUS, FoldOptions(prices=CachePrices(1.0, 1.0))),
