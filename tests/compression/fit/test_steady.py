@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.cases import each
-from tests.support.effort import costly, every
+from tests.support.effort import costly, every, is_thorough
 from tests.support.overfull import Writer
 from tests.support.three_wires import WIRES, OnWire, with_marks
 from turnfold.compression.calibration import Learned, learn_from_usage
@@ -152,7 +152,7 @@ def test_what_was_told_long_ago_is_quoted_behind_each_question_beyond_the_window
     messages = [_said("user", w.prose(60))]
     for depot, code in codes:
         messages += [_said("assistant", w.prose(200)), _said("user", f"The gate code of depot {depot} is {code}. {w.prose(80)}")]
-    while sent < len(codes):
+    while sent < len(codes) * (1 + is_thorough()):
         messages += [_said("assistant", w.prose(250)), _said("user", w.prose(80)), _said("assistant", w.prose(150))]
         depot, code = codes[sent % len(codes)]
         messages.append(_said("user", f"What was the gate code of depot {depot}?"))

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.effort import is_thorough
 from tests.support.warm import WARM
 from turnfold.compression.errors import FoldRejected
 from turnfold.compression.fold import fold
@@ -75,7 +76,7 @@ def spoiled(value: Any, random: Random) -> Any:
 @pytest.mark.parametrize("wire", [CHAT, RESPONSES, MESSAGES], ids=lambda wire: wire.name)
 def test_nothing_but_a_rejection_is_raised(wire: Wire) -> None:
     random, folded = Random(5), 0
-    for number in range(75):
+    for number in range(150 if is_thorough() else 75):
         body = json.dumps(spoiled(BODIES[wire.name], random)).encode()
         try:
             conversation = wire.read(body, WARM)
