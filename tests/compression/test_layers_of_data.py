@@ -70,3 +70,31 @@ def test_data_that_does_not_fit_is_shown_in_as_few_tokens_as_say_something() -> 
     text = json.dumps({f"level{i}": {"note": "The crane was checked by the crew.", "n": i} for i in range(40)} | DEEP, indent=1)
     raw, facts, _ = compress(text, 0.001).layers
     assert facts.tokens < raw.tokens / 5
+
+
+@pytest.mark.parametrize("between", ["", " ", "\n"])
+@pytest.mark.parametrize(
+    "said",
+    [
+        "ቀን {} የውሃው መጠን {} ሜትር ነበር።",
+        "နေ့ {} တွင် ရေအမြင့် {} မီတာ ရှိသည်။",
+        "ថ្ងៃទី {} កម្ពស់ទឹក {} ម៉ែត្រ។",
+        "Օր {}-ին ջրի մակարդակը {} մետր էր։",
+        "ཉིན་ {} ལ་ཆུའི་ཚད་ {} རེད།",
+        "দিন {} এ জলের স্তর ছিল {} মিটার।",
+    ],
+)
+def test_every_script_has_its_full_stop(said: str, between: str) -> None:
+    sentences = [said.format(day, 3 * day) for day in range(40)]
+    facts = compress(between.join(sentences), 0.3)
+    assert facts.metadata.sentences == len(sentences)
+    assert 0.2 < facts.layers[1].tokens / facts.layers[0].tokens <= 0.3
+    told = [one for one in sentences if one in facts.text]
+    assert "".join("".join(told).split()) == "".join(facts.text.split())
+
+
+@pytest.mark.parametrize("said", ["{}일에 수위는 {}미터였습니다.", "დღე {}-ს წყლის დონე {} მეტრი იყო."])
+def test_sentences_with_figures_are_no_data_in_scripts_of_few_words(said: str) -> None:
+    result = compress("\n".join(said.format(day, 3 * day) for day in range(40)), 0.3)
+    assert result.metadata.sentences == 40
+    assert "[" not in result.text

@@ -151,8 +151,8 @@ INLINE_SQL: Final = lazy.pattern(
 
 # Scripts that put no blanks between words, and typographic marks, end a token: what follows "v1.2.3" in Chinese is prose.
 _WALL: Final = (
-    r"\u0e00-\u0e7f\u1100-\u11ff\u2010-\u203a\u2e80-\ua4cf\uac00-\ud7af\uf900-\ufaff\ufe30-\ufe4f\uff00-\uffef"
-    r"\u060c\u061b\u061f\u0964"
+    r"\u0e00-\u109f\u1100-\u11ff\u1780-\u17ff\u2010-\u203a\u2e80-\ua4cf\uac00-\ud7af\uf900-\ufaff\ufe30-\ufe4f\uff00-\uffef"
+    r"\u0589\u060c\u061b\u061f\u0964\u1361-\u1368"
 )
 
 

@@ -15,6 +15,8 @@ from typing import Final, NamedTuple, cast, overload
 from turnfold.compression import lazy
 
 QUESTION_MARKS: Final = ("?", "？", "؟")
+#: Ends of sentences in Indic, Arabic, Armenian, Ethiopic, Burmese, Khmer and Tibetan script.
+STOPS: Final = "।॥؟۔։።፧။។៕།"
 #: How a sentence that asks ends.
 ASKS: Final = lazy.pattern(r"[?？؟]\s*[\"'”’)]*\s*\Z")
 

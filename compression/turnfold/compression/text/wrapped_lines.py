@@ -20,6 +20,7 @@ from turnfold.compression import lazy
 from turnfold.compression.text.dialogue.transcripts import STAMPED, cues
 from turnfold.compression.text.heads import SPEAKER
 from turnfold.compression.text.lexicon import all_words
+from turnfold.compression.text.spans import STOPS
 
 _MAY_GO_ON: Final = lazy.pattern(r"[^\W_][,;.’'\")\]»”*_、，；）」』-]{0,3}[ \t]?\n[ \t>]*[\"'“‘„«(\[*_$€£¥「『（]{0,2}[^\W_]")
 #: The same from the line feed on, which is found faster.
@@ -28,8 +29,8 @@ _PARAGRAPH: Final = lazy.pattern(r"(?:[^\n]+\n?)+")
 _LINE: Final = lazy.pattern(r"[^\n]+")
 _FRONT: Final = lazy.pattern(r"([ \t]*(?:>[ \t]?)*)[\"'“‘„«(\[*_$€£¥「『（]*")
 _BACK: Final = " \t\"'”’»)]*_"
-_TERMINATORS: Final = frozenset(".!?:…。！？：।॥؟۔｡")
-_ENDS: Final = lazy.pattern(r"[.!?…][\"'”’»)\]*_]*(?:\s|\Z)|[。！？।॥؟۔｡]")
+_TERMINATORS: Final = frozenset(f".!?:…。！？：｡{STOPS}")
+_ENDS: Final = lazy.pattern(rf"[.!?…][\"'”’»)\]*_]*(?:\s|\Z)|[。！？｡{STOPS}]")
 _HARD_BREAK: Final = ("  ", "\\")  # of Markdown
 _MARK: Final = lazy.pattern(r"[-*+•‣◦–#|][ \t]|\(?\d{1,3}[.)][ \t]|\(?[a-zA-Z][.)][ \t]|\[[ xX]\]")
 _LABEL: Final = lazy.pattern(r"[^\W\d_][\w.'-]{0,30}(?: [A-Z\d(][\w.'()-]*){0,3}[:：]\s")
