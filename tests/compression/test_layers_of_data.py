@@ -98,3 +98,31 @@ def test_sentences_with_figures_are_no_data_in_scripts_of_few_words(said: str) -
     result = compress("\n".join(said.format(day, 3 * day) for day in range(40)), 0.3)
     assert result.metadata.sentences == 40
     assert "[" not in result.text
+
+
+FAILING = {
+    "logcat": ("01-02 10:11:{0:02d}.812  1200  1300 D Wifi: poll rssi={0}", "01-02 10:12:07.812  1200  1300 E App: FATAL 4711"),
+    "events": ("{0}m  Normal  Pulled  pod/web-{0}  Container image present", "17m  Warning  BackOff  pod/pay-4711  OOMKilled"),
+    "German": ("2026-01-02 10:{0:02d} INFO Auftrag {0} verarbeitet", "2026-01-02 10:33 FEHLER Auftrag 4711 abgelehnt"),
+    "Russian": ("{0}: запрос {0} обработан за {0} мс", "33: ошибка, запрос 4711 отклонён"),
+    "Japanese": ("{0} 要求{0}を処理しました", "33 要求4711は失敗しました"),
+    "Arabic": ("{0} تمت معالجة الطلب {0}", "33 فشل الطلب 4711"),
+    "full": ("copied part {0} of the archive to shelf {0}", "part 4711 was not copied because the disk is full, disk full"),
+}
+
+
+@pytest.mark.parametrize("ratio", [0.3, 0.08])
+@pytest.mark.parametrize("name", FAILING)
+def test_the_one_line_that_reports_a_failure_is_in_every_layer(name: str, ratio: float) -> None:
+    usual, failure = FAILING[name]
+    lines = [usual.format(i % 60) for i in range(240)]
+    raw, facts, summary = compress("\n".join([*lines[:150], failure, *lines[150:]]), ratio).layers
+    assert "4711" in facts.text
+    assert "4711" in summary.text
+    assert summary.tokens <= facts.tokens <= ratio * raw.tokens
+
+
+def test_a_listing_of_addresses_is_no_broken_sentence() -> None:
+    lines = [f"npm http fetch GET 200 https://registry.example/part-{i} {i}ms" for i in range(100, 300)]
+    facts = compress("\n".join(lines), 0.1)
+    assert set(facts.text.split("\n")) <= set(lines)

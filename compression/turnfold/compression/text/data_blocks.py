@@ -16,7 +16,7 @@ from itertools import zip_longest
 from typing import Final
 
 from turnfold.compression import lazy
-from turnfold.compression.text.kinds import cell_rows, parts, value_end
+from turnfold.compression.text.kinds import STAMP, cell_rows, parts, value_end
 from turnfold.compression.text.lower import MARKS
 from turnfold.compression.text.protect import uncut_spans
 from turnfold.compression.text.spans import STOPS, Span, with_line_feeds
@@ -45,7 +45,7 @@ _SAYS: Final = lazy.pattern(
     r"|[\u0530-\u058f\u10a0-\u10ff\u1200-\u137f\uac00-\ud7af]{2},? [\u0530-\u058f\u10a0-\u10ff\u1200-\u137f\uac00-\ud7af]{2}"
 )
 _STAMPED: Final = lazy.pattern(
-    r"\s*(?:\[?\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d|\[?\w{3} [ \d]\d \d\d:\d\d:\d\d|\[?\d\d:\d\d:\d\d\b"
+    rf"\s*(?:{STAMP}"
     r"|\S+ \S+ \S+ \[\d\d/\w{3}/\d{4}:"
     r"|\[?(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL)\b|(?:time|ts|level)=)"
 )
