@@ -126,3 +126,34 @@ def test_a_listing_of_addresses_is_no_broken_sentence() -> None:
     lines = [f"npm http fetch GET 200 https://registry.example/part-{i} {i}ms" for i in range(100, 300)]
     facts = compress("\n".join(lines), 0.1)
     assert set(facts.text.split("\n")) <= set(lines)
+
+
+PARTS = "anchor bridge crane derrick engine flare gantry hatch winch jib keel ladder".split()
+ASKED = {
+    "YAML": (
+        "\n".join(f"service_{name}:\n  port: {8000 + i}\n  replicas: {i}" for i, name in enumerate(PARTS * 3)),
+        ("which port does service_gantry use?", "what is the port of gantry"),
+        "  port: 8006",
+    ),
+    "INI": ("\n".join(f"[{name}]\nport={8000 + i}" for i, name in enumerate(PARTS * 3)), ("port of gantry?",), "port=8006"),
+    "variables": (
+        "\n".join(f"APP_{name.upper()}_{i}={i * 7}" for i in range(10) for name in PARTS),
+        ("value of APP_WINCH_7", "app_winch_7?"),
+        "APP_WINCH_7=49",
+    ),
+    "Arabic": (
+        " ".join(f"المدينة رقم {i} عدد سكانها {i}000 نسمة." for i in range(60))
+        + " عاصمة فرنسا هي باريس ومساحتها كبيرة. "
+        + " ".join(f"القرية رقم {i} فيها {i} بيت." for i in range(60)),
+        ("ما هي عاصمة فرنسا؟",),
+        "باريس",
+    ),
+}
+
+
+@pytest.mark.parametrize(("name", "question"), [(name, one) for name, (_, asked, _) in ASKED.items() for one in asked])
+def test_what_a_question_asks_for_by_name_is_told(name: str, question: str) -> None:
+    text, _, answer = ASKED[name]
+    result = Compressor().compress(CompressRequest(text, l1_ratio=0.1, query=question))
+    assert answer in result.layers[1].text
+    assert answer in result.layers[2].text

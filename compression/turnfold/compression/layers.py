@@ -25,7 +25,7 @@ from turnfold.compression.scorers.central import Central
 from turnfold.compression.scorers.composite import Composite
 from turnfold.compression.scorers.conversation import ConversationScorer
 from turnfold.compression.scorers.query import QueryAware, Relevance
-from turnfold.compression.scorers.terms import terms
+from turnfold.compression.scorers.terms import STOP, terms
 from turnfold.compression.scorers.textrank import TextRank
 from turnfold.compression.scorers.tfidf import TfIdf
 from turnfold.compression.shorten.evidence import lone_failures
@@ -39,6 +39,7 @@ from turnfold.compression.shorten.layer_choice import (
     shown_entities,
     write,
 )
+from turnfold.compression.shorten.lines import names
 from turnfold.compression.text.data_blocks import data_blocks
 from turnfold.compression.text.dialogue.signals import rule_weight, signal_weight
 from turnfold.compression.text.names.entities import Entity, entities
@@ -276,7 +277,7 @@ class Compressor:
             relevance=[0.0] * len(pieces),
             found=entities(text),
             count=self._count,
-            words=frozenset(terms(query)) if query else frozenset(),
+            words=frozenset((*terms(query), *map(str.lower, names(query)))) - STOP if query else frozenset(),
         )
         if not query:
             return source
