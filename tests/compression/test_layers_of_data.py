@@ -128,7 +128,7 @@ def test_a_listing_of_addresses_is_no_broken_sentence() -> None:
     assert set(facts.text.split("\n")) <= set(lines)
 
 
-PARTS = "anchor bridge crane derrick engine flare gantry hatch winch jib keel ladder".split()
+PARTS = ["anchor", "bridge", "crane", "derrick", "engine", "flare", "gantry", "hatch", "winch", "jib", "keel", "ladder"]
 ASKED = {
     "YAML": (
         "\n".join(f"service_{name}:\n  port: {8000 + i}\n  replicas: {i}" for i, name in enumerate(PARTS * 3)),

@@ -45,6 +45,7 @@ from turnfold.compression.text.dialogue.signals import rule_weight, signal_weigh
 from turnfold.compression.text.names.entities import Entity, entities
 from turnfold.compression.text.sections import is_heading, sections_of
 from turnfold.compression.text.sentences import sentences
+from turnfold.compression.text.spans import whole_character
 from turnfold.compression.text.statements import Statements, statements
 from turnfold.compression.tokens import Count
 
@@ -401,7 +402,8 @@ def truncate_to_tokens(text: str, limit: int, *, count: Count = tokens.count) ->
     if not cut:
         head = text[: spans[0].end]
         cut = _longest(text, [i for i in range(1, len(head) + 1) if head[i - 1].isspace() or i == len(head)], limit, count)
-    return text[: cut or _longest(text, range(1, min(len(text), 20 * limit) + 1), limit, count)].rstrip()
+    cut = cut or whole_character(text, _longest(text, range(1, min(len(text), 20 * limit) + 1), limit, count), -1)
+    return text[:cut].rstrip()
 
 
 def _longest(text: str, cuts: Sequence[int], limit: int, count: Count) -> int:

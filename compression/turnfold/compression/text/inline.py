@@ -80,8 +80,13 @@ DATE_WORDS: Final = lazy.pattern(
 )
 PULL_WORDS: Final = lazy.pattern(r"\b(?:PR|MR|[Pp]ull [Rr]equest|[Mm]erge [Rr]equest|[Ii]ssue|[Tt]icket|[Bb]ug) ?[#!]?\d{1,9}\b")
 SECRET_WORDS: Final = lazy.pattern(
-    r"(?i:\b(?:pass(?:word|wd|phrase)|secret|token|api[ _-]?key|access[ _-]?key|bearer|authorization))\b\"?"
+    r"(?i:(?<![^\W_])(?:pass(?:word|wd|phrase)|secret|token|(?:api|access|account|private|signing)[ _-]?key"
+    r"|bearer|authorization))\b\"?"
     r"[ \t]*+(?:[:=][ \t]*|is[ \t]+|(?<=[ \t])(?=[^\s\d]{0,80}\d))(?:Bearer )?[\"']?[^\s\"',;]{5,200}[^\s\"',;.!?)]"
+)
+#: A URL with a password in it: "postgres://app:3f9c@db.example.org/prod".
+URL_WITH_PASSWORD: Final = lazy.pattern(
+    r"\b[A-Za-z][A-Za-z0-9+.-]{1,20}://[^\s/:@]{0,100}:[^\s/@]{1,200}@[^\s\"'`<>]++(?<![.,;:!?)])"
 )
 # Programs and those of their subcommands that make "git commit" a command and "go home" none.
 _SUBCOMMANDS: Final = {
