@@ -108,7 +108,8 @@ _OPENING_WORDS: Final = (
     "Cette Ces Selon Pour Avec Dans Mon Ma Mes Leur Mi Mis Su Sus Con Por Para En Según Cuando Meu Minha Seu Sua O Os Um Uma Na "
     "Com Het De Een Op Van Voor Bij W Z В На С По Из За От Для Мы Он Она Они Это Его Как Что Вчера Сегодня Завтра Потом Но "
     "Если Когда Учора Вчора Сьогодні Завтра Але Якщо Коли Це Він Вона Вони Ми "
-    "Ο Η Το Οι Τα Στο Στη Στην Χθες Σήμερα Αύριο Όμως Wczoraj Dzisiaj Dziś Jutro Dün Bugün Yarın Bu Včera Dnes Zítra Igår Idag Tegnap Holnap Azonban "
+    "Ο Η Το Οι Τα Στο Στη Στην Χθες Σήμερα Αύριο Όμως Wczoraj Dzisiaj Dziś Jutro Dün Bugün Yarın Bu Včera Dnes Zítra Igår Idag "
+    "Tegnap Holnap Azonban "
     "Det Hôm Ngày Tại Hier Demain Ayer Hoy Mañana Ieri Oggi Domani Il Gli Le La Les Un Une Et Mais Nous Je "
     "Il Elle El Los Las Una Y Pero Yo Assistant User System Tool "
     "Mein Meine Dein Deine Unser Unsere Ihr Ihre Kein Keine Diese Dieser Dieses Jeder Jede Jedes Alle Alles Viele Einige Beide "
@@ -257,12 +258,7 @@ def entities(text: str) -> list[Entity]:
     technical = [*_technical(plain)]
     found += technical
     free = _without(plain, sure)
-    names = _names(free.replace("\u00a0", " "))
-    if "\u00a0" in plain:
-        names = [e._replace(text=plain[e.start : e.end]) for e in names]
-    if is_german(text):
-        names = [e for e in names if e.kind != "name" or " " in e.text or not is_common_noun(free, e.start, e.end)]
-    found += names
+    found += _names_of(text, free)
     dated = {e.start for e in technical if e.kind == "date"}  # "05.03.2026 noon" are no noons
     counted = (amount for amount in amounts(plain, certain) if amount[0] not in dated)
     found += [Entity(plain[start:end], kind, start, end) for start, end, kind in counted]
@@ -281,6 +277,16 @@ def entities(text: str) -> list[Entity]:
             else:
                 out.append(entity)
     return out
+
+
+def _names_of(text: str, free: str) -> list[Entity]:
+    """The names of a text, a hard blank being a blank; `free` is the text without what is no part of a name."""
+    names = _names(free.replace("\u00a0", " "))
+    if "\u00a0" in free:
+        names = [e._replace(text=free[e.start : e.end]) for e in names]
+    if is_german(text):
+        return [e for e in names if e.kind != "name" or " " in e.text or not is_common_noun(free, e.start, e.end)]
+    return names
 
 
 def _goes_on(text: str, before: Entity, entity: Entity) -> bool:
