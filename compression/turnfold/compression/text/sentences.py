@@ -34,6 +34,8 @@ _NOTED: Final = lazy.pattern(
     r"(?:(?:\[(?:\d{1,3}|[a-z]{1,2}|(?:[Nn]ote|nb|n\.?) ?\d{1,2}|[a-z][a-z ?-]{3,30})\]|【[^】\n]{1,40}】|[⁰¹²³⁴-⁹]{1,3}){1,8})"
     r"(?::\d{1,4}(?:[–-]\d{1,4})?)?[ \t]+(?=[\"“‘«(]?[A-ZÀ-ÞĀ-Ž\d])"
 )
+#: A unit of one letter that ends a sentence, which the segmenter takes for an initial: "It is 168 m. On day 57".
+_UNIT_END: Final = lazy.pattern(r"\d[ \u00a0]?[ghlmst]\.[ \t]+(?=[A-ZÀ-ÖØ-ÞА-Я])")
 #: Ends where the segmenter never cuts: a full-width one with a figure or a small Latin letter right behind it ("雨です。3時に"),
 #: Khmer and Tibetan ones.
 _WIDE_END: Final = lazy.pattern(r"[。！？｡][」』）”’]*(?=[0-9０-９a-z])|[།។៕]\s*(?=\w)")
@@ -206,8 +208,9 @@ def _cuts(line: str, values: Sequence[Range] | None) -> list[int]:
         line = body.replace("\n", " ") + line[len(body) :]
     cuts = _sentence_cuts(line)
     noted = [m.end() for m in _NOTED.finditer(line)] if "[" in line or not line.isascii() else ()  # each has such a sign
+    noted = [*noted, *(m.end() for m in _UNIT_END.finditer(line))]
     if not line.isascii():
-        noted = [*noted, *_wide_ends(line)]
+        noted += _wide_ends(line)
     if noted:
         cuts = sorted({*cuts, *noted})
     if len(line) > LONGEST:
