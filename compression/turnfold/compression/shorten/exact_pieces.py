@@ -51,7 +51,13 @@ def _has_sql_word(text: str) -> bool:
 
 def _looks_exact(piece: str) -> bool:
     """The costly check after a cheaper one: long words of plain letters are not secrets."""
-    if "{" in piece or "[" in piece or "://" in piece or _has_sql_word(piece) or inline.SECRET_WORDS.search(piece):
+    if (
+        "{" in piece
+        or "[" in piece
+        or ("@" in piece and "://" in piece)
+        or _has_sql_word(piece)
+        or inline.SECRET_WORDS.search(piece)
+    ):
         return any(span.kind in _EXACT_INLINE for span in protected_spans(piece))
     if not _has_long_token(piece):
         return False
