@@ -48,7 +48,7 @@ _SCALES: Final = (
     *(("mill", "6"), ("milj", "6"), ("mil", "6"), ("milhõ", "6"), ("mio", "6"), ("mln", "6"), ("mn", "6"), ("thousand", "3")),
     *(("tausend", "3"), ("миллиард", "9"), ("млрд", "9"), ("миллион", "6"), ("млн", "6"), ("тыс", "3"), ("trillion", "12")),
 )
-_SCALED: Final = lazy.pattern(rf"(\d[\d.,]*+)[ \u00a0-]?((?i:{'|'.join(begin for begin, _ in _SCALES)}))")
+_SCALED: Final = lazy.pattern(rf"(\d(?<![\d.,]\d)[\d.,]*+)[ \u00a0-]?((?i:{'|'.join(begin for begin, _ in _SCALES)}))")
 _CURRENCIES: Final = {
     **dict.fromkeys(("$", "usd", "dollar", "dollars"), "$"),
     **dict.fromkeys(("€", "eur", "euro", "euros"), "€"),

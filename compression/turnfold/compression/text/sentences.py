@@ -15,6 +15,7 @@ from typing import Final
 
 from turnfold.compression import lazy
 from turnfold.compression.text.blocks import Range
+from turnfold.compression.text.lexicon import all_words
 from turnfold.compression.text.protect import inline_joints, may_be_block, uncut_spans
 from turnfold.compression.text.short_forms import is_short_form, may_be_short, segments
 from turnfold.compression.text.spans import STOPS, Span, spans_of
@@ -34,8 +35,10 @@ _NOTED: Final = lazy.pattern(
     r"(?:(?:\[(?:\d{1,3}|[a-z]{1,2}|(?:[Nn]ote|nb|n\.?) ?\d{1,2}|[a-z][a-z ?-]{3,30})\]|【[^】\n]{1,40}】|[⁰¹²³⁴-⁹]{1,3}){1,8})"
     r"(?::\d{1,4}(?:[–-]\d{1,4})?)?[ \t]+(?=[\"“‘«(]?[A-ZÀ-ÞĀ-Ž\d])"
 )
-#: A unit of one letter that ends a sentence, which the segmenter takes for an initial: "It is 168 m. On day 57".
-_UNIT_END: Final = lazy.pattern(r"\d[ \u00a0]?[ghlmst]\.[ \t]+(?=[A-ZÀ-ÖØ-ÞА-Я])")
+#: A unit of one letter with which a sentence ends, and the first word of the next one, which is a word of grammar; the segmenter
+#: takes such a letter for an initial: "It is 168 m. On day 57".
+_UNIT_END: Final = lazy.pattern(r"\d[ \u00a0]?[ghlmst]\.[ \t]+([A-ZÀ-ÖØ-ÞА-Я]\w{0,12})")
+_FUNCTION_WORDS: Final = all_words("function_words")
 #: Ends where the segmenter never cuts: a full-width one with a figure or a small Latin letter right behind it ("雨です。3時に"),
 #: Khmer and Tibetan ones.
 _WIDE_END: Final = lazy.pattern(r"[。！？｡][」』）”’]*(?=[0-9０-９a-z])|[།។៕]\s*(?=\w)")
@@ -208,7 +211,7 @@ def _cuts(line: str, values: Sequence[Range] | None) -> list[int]:
         line = body.replace("\n", " ") + line[len(body) :]
     cuts = _sentence_cuts(line)
     noted = [m.end() for m in _NOTED.finditer(line)] if "[" in line or not line.isascii() else ()  # each has such a sign
-    noted = [*noted, *(m.end() for m in _UNIT_END.finditer(line))]
+    noted = [*noted, *(m.start(1) for m in _UNIT_END.finditer(line) if m[1].lower() in _FUNCTION_WORDS)]
     if not line.isascii():
         noted += _wide_ends(line)
     if noted:
