@@ -6,7 +6,7 @@ Lives here: the checks in order, and the slug of the first that fails. Does not 
     empty, cut-off        nothing came, or not all of it
     no-structure          it is not what was asked for (a refusal to answer, an answer to something in the text)
     odd-characters        it has control characters that the source lacks, or ones that turn the direction of text
-    repeats               it says the same twice
+    repeats               prose that says the same again and again
     longer                it is no shorter than its source, or than it was allowed to be
     dropped               it lacks a text that it was told to keep
     invented-figure, invented-identifier, invented-quote, invented-name
@@ -77,9 +77,9 @@ def size_fault(text: str, source: str, most: int, count: Count, keep: Sequence[s
 
 
 def _repeats(statements: Sequence[str]) -> bool:
-    """Whether one of them is made twice, as models do that go round in circles."""
-    said = [" ".join(one.casefold().split()).rstrip(".!?。！？") for one in statements]
-    return len(set(said)) < len(said)
+    """Whether a model went round in circles: most of what it says it has said before."""
+    said = {" ".join(one.casefold().split()).rstrip(".!?。！？") for one in statements}
+    return 2 * len(said) <= len(statements)
 
 
 def prose_fault(reply: str, source: str, most: int, count: Count, keep: Sequence[str] = ()) -> str:
@@ -121,8 +121,6 @@ def anchored_fault(reply: str, sources: Sequence[Source], most: int, count: Coun
     source = "\n".join(one.text for one in sources)
     if fault := size_fault(write_lines(lines), source, most, count, ()):
         return fault
-    if _repeats([f"{line.heading} {line.text}" for line in lines]):
-        return "repeats"
     everyone, users = Grounds([one.text for one in sources]), Grounds([one.text for one in sources if one.role == "user"])
     return next(filter(None, (_line_fault(line, everyone, users) for line in lines)), "")
 
