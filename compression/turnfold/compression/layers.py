@@ -403,6 +403,8 @@ def truncate_to_tokens(text: str, limit: int, *, count: Count = tokens.count) ->
         head = text[: spans[0].end]
         cut = _longest(text, [i for i in range(1, len(head) + 1) if head[i - 1].isspace() or i == len(head)], limit, count)
     cut = cut or whole_character(text, _longest(text, range(1, min(len(text), 20 * limit) + 1), limit, count), -1)
+    while cut and count(text[:cut].rstrip()) > limit:  # a shorter text may have more tokens
+        cut = whole_character(text, cut - 1, -1)
     return text[:cut].rstrip()
 
 
