@@ -272,6 +272,19 @@ def test_truncation_is_a_beginning_that_fits(text: str, limit: int) -> None:
     assert short == text or count(text) > limit
 
 
+@pytest.mark.parametrize("sign", ["👩\u200d👩\u200d👧", "e\u0301", "🇩🇪", "👍🏽", "❤\ufe0f", "กี่"])
+def test_truncation_parts_no_character(sign: str) -> None:
+    for limit in range(1, 30):
+        told = truncate_to_tokens(sign * 40, limit)
+        assert count(told) <= limit
+        assert told == sign * (len(told) // len(sign))
+
+
+@pytest.mark.parametrize("limit", range(1, 12))
+def test_a_whole_character_takes_no_more_tokens_than_allowed(limit: int) -> None:
+    assert count(truncate_to_tokens("क्षत्रिय विद्यार्थी " * 20, limit)) <= limit
+
+
 def test_truncation_prefers_the_end_of_a_sentence() -> None:
     assert truncate_to_tokens("First one here. Second one is longer than that.", 8) == "First one here."
     with pytest.raises(InvalidInput, match="limit"):

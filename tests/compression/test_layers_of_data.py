@@ -70,3 +70,97 @@ def test_data_that_does_not_fit_is_shown_in_as_few_tokens_as_say_something() -> 
     text = json.dumps({f"level{i}": {"note": "The crane was checked by the crew.", "n": i} for i in range(40)} | DEEP, indent=1)
     raw, facts, _ = compress(text, 0.001).layers
     assert facts.tokens < raw.tokens / 5
+
+
+@pytest.mark.parametrize("between", ["", " ", "\n"])
+@pytest.mark.parametrize(
+    "said",
+    [
+        "ቀን {} የውሃው መጠን {} ሜትር ነበር።",
+        "နေ့ {} တွင် ရေအမြင့် {} မီတာ ရှိသည်။",
+        "ថ្ងៃទី {} កម្ពស់ទឹក {} ម៉ែត្រ។",
+        "Օր {}-ին ջրի մակարդակը {} մետր էր։",
+        "ཉིན་ {} ལ་ཆུའི་ཚད་ {} རེད།",
+        "দিন {} এ জলের স্তর ছিল {} মিটার।",
+    ],
+)
+def test_every_script_has_its_full_stop(said: str, between: str) -> None:
+    sentences = [said.format(day, 3 * day) for day in range(40)]
+    facts = compress(between.join(sentences), 0.3)
+    assert facts.metadata.sentences == len(sentences)
+    assert 0.2 < facts.layers[1].tokens / facts.layers[0].tokens <= 0.3
+    told = [one for one in sentences if one in facts.text]
+    assert "".join("".join(told).split()) == "".join(facts.text.split())
+
+
+@pytest.mark.parametrize("said", ["{}일에 수위는 {}미터였습니다.", "დღე {}-ს წყლის დონე {} მეტრი იყო."])
+def test_sentences_with_figures_are_no_data_in_scripts_of_few_words(said: str) -> None:
+    result = compress("\n".join(said.format(day, 3 * day) for day in range(40)), 0.3)
+    assert result.metadata.sentences == 40
+    assert "[" not in result.text
+
+
+FAILING = {
+    "logcat": ("01-02 10:11:{0:02d}.812  1200  1300 D Wifi: poll rssi={0}", "01-02 10:12:07.812  1200  1300 E App: FATAL 4711"),
+    "events": ("{0}m  Normal  Pulled  pod/web-{0}  Container image present", "17m  Warning  BackOff  pod/pay-4711  OOMKilled"),
+    "German": ("2026-01-02 10:{0:02d} INFO Auftrag {0} verarbeitet", "2026-01-02 10:33 FEHLER Auftrag 4711 abgelehnt"),
+    "Russian": ("{0}: запрос {0} обработан за {0} мс", "33: ошибка, запрос 4711 отклонён"),
+    "Japanese": ("{0} 要求{0}を処理しました", "33 要求4711は失敗しました"),
+    "Arabic": ("{0} تمت معالجة الطلب {0}", "33 فشل الطلب 4711"),
+    "full": ("copied part {0} of the archive to shelf {0}", "part 4711 was not copied because the disk is full, disk full"),
+}
+
+
+@pytest.mark.parametrize("ratio", [0.3, 0.08])
+@pytest.mark.parametrize("name", FAILING)
+def test_the_one_line_that_reports_a_failure_is_in_every_layer(name: str, ratio: float) -> None:
+    usual, failure = FAILING[name]
+    lines = [usual.format(i % 60) for i in range(240)]
+    raw, facts, summary = compress("\n".join([*lines[:150], failure, *lines[150:]]), ratio).layers
+    assert "4711" in facts.text
+    assert "4711" in summary.text
+    assert summary.tokens <= facts.tokens <= ratio * raw.tokens
+
+
+def test_a_listing_of_addresses_is_no_broken_sentence() -> None:
+    lines = [f"npm http fetch GET 200 https://registry.example/part-{i} {i}ms" for i in range(100, 300)]
+    facts = compress("\n".join(lines), 0.1)
+    assert set(facts.text.split("\n")) <= set(lines)
+
+
+PARTS = ["anchor", "bridge", "crane", "derrick", "engine", "flare", "gantry", "hatch", "winch", "jib", "keel", "ladder"]
+ASKED = {
+    "YAML": (
+        "\n".join(f"service_{name}:\n  port: {8000 + i}\n  replicas: {i}" for i, name in enumerate(PARTS * 3)),
+        ("which port does service_gantry use?", "what is the port of gantry"),
+        "  port: 8006",
+    ),
+    "INI": ("\n".join(f"[{name}]\nport={8000 + i}" for i, name in enumerate(PARTS * 3)), ("port of gantry?",), "port=8006"),
+    "variables": (
+        "\n".join(f"APP_{name.upper()}_{i}={i * 7}" for i in range(10) for name in PARTS),
+        ("value of APP_WINCH_7", "app_winch_7?"),
+        "APP_WINCH_7=49",
+    ),
+    "Hindi": (
+        " ".join(f"गाँव {i} में {i}0 घर हैं।" for i in range(60))
+        + " फ्रांस की राजधानी पेरिस है। "
+        + " ".join(f"नगर {i} में {i} पुल हैं।" for i in range(60)),
+        ("फ्रांस की राजधानी क्या है?",),
+        "पेरिस",
+    ),
+    "Arabic": (
+        " ".join(f"المدينة رقم {i} عدد سكانها {i}000 نسمة." for i in range(60))
+        + " عاصمة فرنسا هي باريس ومساحتها كبيرة. "
+        + " ".join(f"القرية رقم {i} فيها {i} بيت." for i in range(60)),
+        ("ما هي عاصمة فرنسا؟",),
+        "باريس",
+    ),
+}
+
+
+@pytest.mark.parametrize(("name", "question"), [(name, one) for name, (_, asked, _) in ASKED.items() for one in asked])
+def test_what_a_question_asks_for_by_name_is_told(name: str, question: str) -> None:
+    text, _, answer = ASKED[name]
+    result = Compressor().compress(CompressRequest(text, l1_ratio=0.1, query=question))
+    assert answer in result.layers[1].text
+    assert answer in result.layers[2].text

@@ -25,9 +25,10 @@ from turnfold.compression.scorers.central import Central
 from turnfold.compression.scorers.composite import Composite
 from turnfold.compression.scorers.conversation import ConversationScorer
 from turnfold.compression.scorers.query import QueryAware, Relevance
-from turnfold.compression.scorers.terms import terms
+from turnfold.compression.scorers.terms import STOP, terms
 from turnfold.compression.scorers.textrank import TextRank
 from turnfold.compression.scorers.tfidf import TfIdf
+from turnfold.compression.shorten.evidence import lone_failures
 from turnfold.compression.shorten.judged_text import JudgedText
 from turnfold.compression.shorten.layer_choice import (
     ChosenText,
@@ -38,12 +39,14 @@ from turnfold.compression.shorten.layer_choice import (
     shown_entities,
     write,
 )
+from turnfold.compression.shorten.lines import names
 from turnfold.compression.text.data_blocks import data_blocks
 from turnfold.compression.text.dialogue.signals import rule_weight, signal_weight
 from turnfold.compression.text.names.entities import Entity, entities
 from turnfold.compression.text.sections import is_heading, sections_of
 from turnfold.compression.text.sentences import sentences
-from turnfold.compression.text.statements import statements
+from turnfold.compression.text.spans import whole_character
+from turnfold.compression.text.statements import Statements, statements
 from turnfold.compression.tokens import Count
 
 #: Scorers by the name that a request may give.
@@ -56,6 +59,7 @@ SCORERS: Final[Mapping[str, Scorer]] = {
 LAYERS: Final = (0, 1, 2)
 
 _IMPORTANT: Final = 0.75
+_FAILURE_WEIGHT: Final = 6.0  # of the one line among many that reports a failure
 _ROW: Final = 40  # tokens to which data in a section is cut, at least
 _TIMES_LONGER: Final = 8  # a text with this many times the characters has more tokens, or almost no letters
 
@@ -100,6 +104,17 @@ class CompressRequest:
                 f"must be one of {', '.join(SCORERS)}",
             ),
         )
+
+
+def _signals(read: Statements, pieces: Sequence[str]) -> list[float]:
+    """By span, how much it decides, promises, finds or requires; most where it alone reports a failure."""
+    said = [i for i, span in enumerate(read.spans) if not span.kind]
+    signals = [0.0] * len(pieces)
+    for i in said:
+        signals[i] = max(signal_weight(pieces[i]), rule_weight(pieces[i]))
+    for k in lone_failures([pieces[i] for i in said]):
+        signals[said[k]] = _FAILURE_WEIGHT
+    return signals
 
 
 def _is_layer(value: object) -> bool:
@@ -259,14 +274,11 @@ class Compressor:
             starts=sections_of(text, read),
             scores=central,
             central=central,
-            signals=[
-                max(signal_weight(piece), rule_weight(piece)) if not span.kind else 0.0
-                for span, piece in zip(read.spans, pieces, strict=True)
-            ],
+            signals=_signals(read, pieces),
             relevance=[0.0] * len(pieces),
             found=entities(text),
             count=self._count,
-            words=frozenset(terms(query)) if query else frozenset(),
+            words=frozenset((*terms(query), *map(str.lower, names(query)))) - STOP if query else frozenset(),
         )
         if not query:
             return source
@@ -390,7 +402,10 @@ def truncate_to_tokens(text: str, limit: int, *, count: Count = tokens.count) ->
     if not cut:
         head = text[: spans[0].end]
         cut = _longest(text, [i for i in range(1, len(head) + 1) if head[i - 1].isspace() or i == len(head)], limit, count)
-    return text[: cut or _longest(text, range(1, min(len(text), 20 * limit) + 1), limit, count)].rstrip()
+    cut = cut or whole_character(text, _longest(text, range(1, min(len(text), 20 * limit) + 1), limit, count), -1)
+    while cut and count(text[:cut].rstrip()) > limit:  # a shorter text may have more tokens
+        cut = whole_character(text, cut - 1, -1)
+    return text[:cut].rstrip()
 
 
 def _longest(text: str, cuts: Sequence[int], limit: int, count: Count) -> int:

@@ -181,3 +181,9 @@ def test_escalation() -> None:
 def test_only_the_failures_that_were_named_count_as_no_answer() -> None:
     with pytest.raises(RuntimeError, match="away"):
         run(create_escalating_summarizer(failing, failures=(OSError,))("The pump was serviced."))
+
+
+def test_a_reply_without_a_term_to_keep_is_refused() -> None:
+    asked = create_escalating_summarizer(lambda _: "We met and talked.", preserve_terms=["pump 3"])
+    assert run(asked("We met on the pier, and pump 3 held its 43 bar as we talked.")) == ""
+    assert run(asked("We met on the pier, and we talked for a long while about it.")) == "We met and talked."

@@ -79,6 +79,7 @@ def test_each_message_of_a_run_keeps_its_own() -> None:
     ("said", "needed"),
     [
         ("他们一共花了三百万元买这块地，另外付了2,500元手续费。", ["三百万", "2,500"]),
+        ("合同的截止日期是三月四日。", ["三月四日"]),
         ("Der Druck fiel auf 3,7 bar, siehe C:\\Daten\\lauf_7.csv im Archiv.", ["3,7", "C:\\Daten\\lauf_7.csv"]),
         ("Le fichier ~/conf/app.yaml vaut 0x1F pour modeRapide.", ["~/conf/app.yaml", "0x1F", "modeRapide"]),
         ("Order HX-4471 went to mara.lind@harbour.example at 10:42.", ["HX-4471", "mara.lind@harbour.example", "10:42"]),

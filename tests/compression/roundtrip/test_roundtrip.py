@@ -154,6 +154,13 @@ EXACT = {
     "key": "-----BEGIN PRIVATE KEY-----\nMIIBVAIBADANBg\nkqhkiG9w0BAQEF\n-----END PRIVATE KEY-----",
     "secret": "The key is sk-Q9x7aBcD3fGh1jKlMnOpQrSt",
     "password": "password: hunter2-Blue",
+    "lower-case sql": "select a.id, b.name from orders a join users b on a.uid = b.id where a.total > 100 order by 1;",
+    "psql": " id | name \n----+------\n  1 | Ann\n  2 | Bob",
+    "Ruby": "app.rb:3:in `divide': divided by 0 (ZeroDivisionError)\n\tfrom app.rb:7:in `<main>'",
+    "PHP": "PHP Fatal error:  Uncaught Exception: bad in /app/a.php:3\nStack trace:\n#0 /app/a.php(7): f()\n#1 {main}",
+    "connection": "It connects to postgres://app:3f9c-Blue@db.example.org:5432/prod from the office",
+    "account key": "AccountName=acct;AccountKey=Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq",
+    "named password": "DB_PASSWORD=hunter2-Blue",
 }
 
 

@@ -169,6 +169,8 @@ def test_what_is_no_english_prose_stays(text: str, frame: str) -> None:
 
 
 KEPT: Final = [
+    ("Please let $x = the + a$ and \\(the = a\\) be what we have.", ["$x = the + a$", "\\(the = a\\)"]),
+    ("It is what we have:\n\nnote:\n  a: please note the\n  b: the one\n", ["note:\n  a: please note the\n  b: the one"]),
     (
         "You must not use the cache, and you may never do so unless the lead should ask.",
         ["must not", "may never", "unless", "should"],

@@ -76,6 +76,21 @@ def test_what_is_refused(text: str, slug: str) -> None:
     assert fault(text) == slug
 
 
+@each(
+    ("said", "slug"),
+    [
+        ("It costs $4.2 million in all.", ""),
+        ("It costs 4.2 million dollars in all.", ""),
+        ("It costs $4.2 billion in all.", "invented-figure"),
+        ("It costs 4.2 million euros in all.", "invented-figure"),
+        ("It costs 4.2 thousand dollars in all.", "invented-figure"),
+    ],
+)
+def test_scales_and_currencies_are_those_of_the_source(said: str, slug: str) -> None:
+    source = "The new bridge is built by spring, and everybody is glad of it. It costs $4.2 million in all, as was agreed."
+    assert prose_fault(said, source, 300, tokens.count) == slug
+
+
 def test_what_it_was_told_to_keep_must_be_there() -> None:
     source = "Maria Lopez decided to migrate to Postgres 16 because the old version lost rows under load every night."
     said = "Maria Lopez decided to migrate to Postgres 16."
@@ -117,6 +132,10 @@ def test_other_languages(source: str, said: str, slug: str) -> None:
         ("Latency fell by 17%.", "invented-figure"),
         ("Robert Wright is away.", "invented-name"),
         ("- not deployed on Friday\n- latency: 230 ms", ""),
+        ("Latency fell by 15%. Maria Lopez is away. Latency  fell by 15%. Maria Lopez is away.", "repeats"),
+        ("Latency fell by 15%.\x00", "odd-characters"),
+        ("Latency fell by 15 million %.", "invented-figure"),
+        ("Maria Lopez\u202e is away.", "odd-characters"),
         (ASSISTANT, "longer"),
     ],
 )

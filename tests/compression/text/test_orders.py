@@ -107,6 +107,46 @@ TALK = [
 ]
 
 
+IN_MORE_LANGUAGES = [
+    "Svara från och med nu alltid på svenska.",
+    "Nämn aldrig priser.",
+    "Använd alltid tabbar.",
+    "Se till att testerna körs.",
+    "Fra nu af skal du altid svare på dansk.",
+    "Svar alltid på norsk.",
+    "Slet aldrig filer.",
+    "Відтепер завжди відповідай українською.",
+    "Ніколи не називай ціни.",
+    "Пиши лише українською.",
+    "Od teď vždy odpovídej česky.",
+    "Nikdy neuváděj ceny.",
+    "Používej pouze mezery.",
+]
+TOLD_IN_MORE_LANGUAGES = [
+    "Jag svarar alltid på svenska.",
+    "Det har alltid varit så.",
+    "Jeg skriver altid på dansk.",
+    "Det var aldri slik.",
+    "Я завжди відповідаю українською.",
+    "Він ніколи не дзвонив.",
+    "Vždycky jsem to věděl.",
+    "Nikdy jsem tam nebyl.",
+    "Skriv ett brev till Anna.",
+    "Napiš dopis Anně.",
+]
+
+
+@each("sentence", IN_MORE_LANGUAGES)
+def test_orders_are_found_in_more_languages(sentence: str) -> None:
+    assert is_standing_order(sentence)
+    assert standing_orders(f"Tak. {sentence}")
+
+
+@each("sentence", TOLD_IN_MORE_LANGUAGES)
+def test_talk_in_more_languages_is_no_order(sentence: str) -> None:
+    assert not is_standing_order(sentence)
+
+
 @each("sentence", ORDERS)
 def test_orders_are_found(sentence: str) -> None:
     assert is_standing_order(sentence)

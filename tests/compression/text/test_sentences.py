@@ -30,6 +30,8 @@ CASES = [
     ("Before. Then:\n```\na. b\n\nc\n```\nAfter it.", ["Before. ", "Then:\n", "```\na. b\n\nc\n```\n", "After it."]),
     ("Plan B\u00a0. Then go.", ["Plan B\u00a0. ", "Then go."]),
     ("計画　B　. 次の文。終わり", ["計画　B　. 次の文。", "終わり"]),
+    ("It is 168 m. It rose. It took 9 h. Then so.", ["It is 168 m. ", "It rose. ", "It took 9 h. ", "Then so."]),
+    ("ថ្ងៃទី 1 ម៉ែត្រ។ ថ្ងៃទី 2 ម៉ែត្រ។", ["ថ្ងៃទី 1 ម៉ែត្រ។ ", "ថ្ងៃទី 2 ម៉ែត្រ។"]),
     ("   \n", ["   \n"]),
     ("", []),
 ]  # fmt: skip

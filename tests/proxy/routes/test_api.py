@@ -113,6 +113,7 @@ def test_every_section_is_drilled_into_at_every_layer(http: httpx.Client) -> Non
         ("/v1/conversation", '{"conversation_id": "c", "message": {"role": "user", "content": " "}}', 400, "message.content"),
         ("/v1/conversation", '{"conversation_id": "", "message": {"role": "u", "content": "a"}}', 422, "conversation_id"),
         ("/v1/conversation", '{"conversation_id": "../a", "message": {"role": "u", "content": "a"}}', 422, "conversation_id"),
+        ("/v1/conversation", '{"conversation_id": "c", "message": {"role": "u:\\nv", "content": "a"}}', 422, "message.role"),
         ("/v1/exchange", '{"text": " "}', 400, "text"),
         ("/v1/exchange", '{"text": "a", "format": "xml"}', 422, "format"),
     ],

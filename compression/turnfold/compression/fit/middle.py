@@ -11,7 +11,6 @@ meaning.
 from __future__ import annotations
 
 import re
-import unicodedata
 from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import pairwise
@@ -19,6 +18,7 @@ from typing import Final
 
 from turnfold.compression import lazy, tokens
 from turnfold.compression.text.protect import protected_spans
+from turnfold.compression.text.spans import whole_character
 
 _NEAR_LINE: Final = 240
 _NEAR_WORD: Final = 80
@@ -153,7 +153,7 @@ def _border_before(text: str, at: int) -> int:
     for i in range(at, max(0, at - _NEAR_WORD), -1):
         if text[i - 1].isspace():
             return i
-    return _whole_character(text, at, -1)
+    return whole_character(text, at, -1)
 
 
 def _border_after(text: str, at: int) -> int:
@@ -167,17 +167,4 @@ def _border_after(text: str, at: int) -> int:
     for i in range(at, min(len(text), at + _NEAR_WORD)):
         if text[i - 1 : i].isspace():
             return i
-    return _whole_character(text, at, 1)
-
-
-def _whole_character(text: str, at: int, step: int) -> int:
-    """A place that is not between a letter and its accents, nor inside a joined emoji."""
-    for _ in range(16):
-        if not 0 < at < len(text) or not (_joins(text[at]) or text[at - 1] == "\u200d"):
-            return at
-        at += step
-    return at
-
-
-def _joins(character: str) -> bool:
-    return bool(unicodedata.combining(character)) or character in "\u200d\ufe0f" or "\U0001f3fb" <= character <= "\U0001f3ff"
+    return whole_character(text, at, 1)

@@ -78,6 +78,10 @@ class Prompting:
         )
         object.__setattr__(self, "preserve_terms", tuple(self.preserve_terms))
 
+    def keeps_terms(self, text: str, reply: str) -> bool:
+        """Whether a reply has each of the terms that its text has."""
+        return all(term in reply for term in self.preserve_terms if term in text)
+
     def prompt(self, text: str) -> str:
         """The prompt for one text."""
         tokens = self.max_response_tokens if self.mode == "normal" else max(1, self.max_response_tokens // 2)
@@ -134,6 +138,6 @@ def _escalate(text: str, levels: Sequence[Prompting]) -> Generator[str, Any, str
     """Yields prompts and is sent replies (None for none)."""
     for prompting in levels:
         reply = yield prompting.prompt(text)
-        if isinstance(reply, str) and 0 < len(reply.strip()) < len(text):
+        if isinstance(reply, str) and 0 < len(reply.strip()) < len(text) and prompting.keeps_terms(text, reply):
             return reply
     return ""

@@ -18,10 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from turnfold.compression import lazy
+from turnfold.compression.text.lower import MARKS
 
 Vector = NDArray[np.float64]
 
 _WORD: Final = lazy.pattern(r"[^\W_]{2,}")
+_MARKED_WORD: Final = lazy.pattern(rf"[^\W_](?:[^\W_]|[{MARKS}])+")
 _DENSE: Final = lazy.pattern(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
 _STOP_WORDS: Final = (
     "the a an and or but if then than so of to in on at by for with from into about as is are was were be been being "
@@ -39,11 +41,10 @@ STOP: Final = frozenset(_STOP_WORDS.split())
 
 def terms(text: str) -> list[str]:
     """Lower-case words without stop words; pairs of characters in scripts without blanks between words."""
-    words = _WORD.findall(text.lower())
     if text.isascii():
-        return [word for word in words if word not in STOP]
+        return [word for word in _WORD.findall(text.lower()) if word not in STOP]
     out: list[str] = []
-    for word in words:
+    for word in _MARKED_WORD.findall(text.lower()):
         if _DENSE.match(word):
             out += [word[i : i + 2] for i in range(len(word) - 1)]
         elif word not in STOP:

@@ -12,6 +12,7 @@ from itertools import accumulate
 from typing import Final
 
 from turnfold.compression import lazy
+from turnfold.compression.text.spans import STOPS
 
 _OUTCOME: Final = lazy.pattern(
     r"\b(?:exit(?:ed)?(?: with)?(?: status| code)?|status(?: code)?|return ?code|rc|errno)\b[^\n\w]{0,4}(\d+)"
@@ -23,7 +24,12 @@ _OUTCOME: Final = lazy.pattern(
 _GRAVE_WORDS: Final = (
     "error", "exception", "fatal", "panic", "fail", "critical", "traceback", "denied", "refused", "timed out", "timeout",
     "abort", "not found", "no such", "cannot ", "can't ", "could not", "undefined", "unresolved", "segfault", "segmentation",
-    "killed", "invalid", "unable to", "✗", "✘", "❌",
+    "killed", "invalid", "unable to", "✗", "✘", "❌", "unreachable", "unavailable", "unhealthy", "deadlock", "crashed",
+    "rejected", "violates", "mismatch", "exceeded", "out of memory", "disk full", "no space left", "core dumped", "bad gateway",
+    "npm err!", "lost connection", "connection lost",
+    "fehler", "fehlgeschlagen", "abbruch", "erreur", "échec", "échou", "falló", "fallo ", "fallid", "falha", "falhou", "fallit",
+    "błąd", "ошибк", "сбой", "отказ", "не удалось", "помилк", "σφάλμα", "başarısız", "错误", "錯誤", "失败", "失敗", "异常",
+    "異常", "エラー", "例外", "오류", "실패", "에러", "خطأ", "فشل", "خطا ", "שגיאה", "त्रुटि", "विफल", "ข้อผิดพลาด", "ล้มเหลว", "lỗi",
 )  # fmt: skip
 _MILD_WORDS: Final = ("warn", "deprecat", "conflict", "missing", "skipp", "retry", "rollback", "corrupt", "leak")
 _GRAVE: Final = lazy.pattern("|".join(word if word != "fail" else "failed|failure" for word in _GRAVE_WORDS))
@@ -32,7 +38,9 @@ _MILD: Final = lazy.pattern("|".join(_MILD_WORDS))
 _PLACE: Final = lazy.pattern(r" *--> \S+:\d+")
 #: Rows of a table with a rare value: this few are exceptions that a reader looks for; of more, none stands out.
 MOST_ODD: Final = 3
-_RARE: Final = 0.05  # share of the settings of one name up to which a value is rare
+_RARE: Final = 0.05  # share of the settings of one name up to which a value is rare; and of lines, a failure
+_FAILURE: Final = 3
+_SENTENCE_ENDS: Final = frozenset(("", *f".!?:…。！？：{STOPS}"))
 _SETTINGS: Final = 10  # settings of a name for each distinct value, from which its values are few
 _HARMLESS: Final = lazy.pattern(r"\b(?:0|no) (?:errors?|failures?|failed|warnings?|exceptions?)\b|without (?:errors?|failure)")
 
@@ -84,6 +92,13 @@ def grades(lines: Sequence[str]) -> list[int]:
     for index in set(_hits(lower, starts)):
         out[index] = grade(lines[index])
     return out
+
+
+def lone_failures(pieces: Sequence[str]) -> list[int]:
+    """Indices of the few lines that report a failure among twenty times as many that do not; sentences are no such lines."""
+    lines = [i for i, piece in enumerate(pieces) if piece.rstrip()[-1:] not in _SENTENCE_ENDS]
+    failures = [i for i, one in zip(lines, grades([pieces[i].strip() for i in lines]), strict=True) if one == _FAILURE]
+    return failures if len(failures) <= MOST_ODD and len(failures) <= _RARE * len(lines) else []
 
 
 #: A line without the white space around it that gives a name a value: "replicas: 3", `instance_type = "t3.micro",`.

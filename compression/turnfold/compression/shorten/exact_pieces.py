@@ -20,7 +20,9 @@ EXACT: Final = frozenset({"fence", "code", "json", "math", "sql", "table", "trac
 _EXACT_INLINE: Final = frozenset({"secret", "inline-json", "inline-sql"})
 
 # Every secret, inline JSON or SQL has a long token, a bracket, or one of these words; most sentences need no closer look.
-_TELLING_WORDS: Final = "password passwd passphrase secret token apikey api accesskey access key bearer authorization"
+_TELLING_WORDS: Final = (
+    "password passwd passphrase secret token apikey api accesskey access accountkey privatekey key bearer authorization"
+)
 TELLING: Final = frozenset(_TELLING_WORDS.split())
 _SQL_WORDS: Final = ("SELECT", "INSERT", "DELETE", "UPDATE", "CREATE", "ALTER", "DROP")
 LONG_TOKEN: Final = 12  # characters of the shortest token that looks like a secret
@@ -49,7 +51,13 @@ def _has_sql_word(text: str) -> bool:
 
 def _looks_exact(piece: str) -> bool:
     """The costly check after a cheaper one: long words of plain letters are not secrets."""
-    if "{" in piece or "[" in piece or _has_sql_word(piece) or inline.SECRET_WORDS.search(piece):
+    if (
+        "{" in piece
+        or "[" in piece
+        or ("@" in piece and "://" in piece)
+        or _has_sql_word(piece)
+        or inline.SECRET_WORDS.search(piece)
+    ):
         return any(span.kind in _EXACT_INLINE for span in protected_spans(piece))
     if not _has_long_token(piece):
         return False

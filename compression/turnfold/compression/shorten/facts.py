@@ -22,6 +22,7 @@ from turnfold.compression.text.dialogue.orders import standing_orders
 from turnfold.compression.text.file_edits import holds_blocks
 from turnfold.compression.text.kinds import parts
 from turnfold.compression.text.sentences import LONGEST
+from turnfold.compression.text.spans import STOPS
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +61,7 @@ _DENSE: Final = 64  # tokens above which JSON is written without quotes, complet
 
 
 _SPEAKING: Final = frozenset({"user", "assistant"})
-_BORDER: Final = lazy.pattern(r"[.!?…。！？।॥؟۔｡][^\w]{0,12}\w|\n")
+_BORDER: Final = lazy.pattern(rf"[.!?…。！？｡{STOPS}][^\w]{{0,12}}\w|\n")
 _LATE: Final = 0.6  # of a text: if its first sentence is that long, there is little to choose from
 _MOST_WHOLE: Final = 4 * LONGEST  # characters; a longer sentence is cut (``text.statements``)
 

@@ -32,7 +32,7 @@ _SCORE_WORTH, _SIGNAL_WORTH = 0.9, 0.45
 _FILLER_FACTOR: Final = 0.3  # factor for a score without any fact or signal: central words alone tell a reader nothing
 _SUMMARY_FILLER: Final = 0.6  # the same in a summary, which says what the text is about
 # Added as a cube: an answer to a query is worth a figure more. As a factor it would displace the figures of the rest.
-_RELEVANCE_WORTH, _RELEVANCE_POWER = 1.0, 3
+_RELEVANCE_WORTH, _RELEVANCE_POWER = 4.0, 3
 _QUESTION_FACTOR: Final = 0.6  # a question claims nothing
 _BESIDE_FACTOR: Final = 0.3  # text quoted in a letter was said before and is answered there; its recipients are not its content
 _CRUMB_FACTOR: Final = 0.1  # a few words on a page with buttons

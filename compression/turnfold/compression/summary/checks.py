@@ -5,6 +5,8 @@ Lives here: the checks in order, and the slug of the first that fails. Does not 
 
     empty, cut-off        nothing came, or not all of it
     no-structure          it is not what was asked for (a refusal to answer, an answer to something in the text)
+    odd-characters        it has control characters that the source lacks, or ones that turn the direction of text
+    repeats               prose that says the same again and again
     longer                it is no shorter than its source, or than it was allowed to be
     dropped               it lacks a text that it was told to keep
     invented-figure, invented-identifier, invented-quote, invented-name
@@ -23,6 +25,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
+from turnfold.compression import lazy
 from turnfold.compression.summary.claims import Grounds
 from turnfold.compression.summary.template import SummaryLine, plain_reply, read_lines, write_lines
 from turnfold.compression.text.dialogue.orders import is_standing_order
@@ -37,6 +40,8 @@ _OWN_WORDS: Final = 0.5  # the same for the user's messages, for lines that must
 #: Phrases used only to make another reader obey.
 _TURNS_ON: Final = ("ignore previous", "ignore all", "ignore the above", "disregard", "system prompt", "new instructions")
 
+#: Control characters but tabs and line ends, and those that turn the direction of text.
+_ODD: Final = lazy.pattern("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 _FAULTS: Final[tuple[tuple[str, Callable[[str, Grounds], bool]], ...]] = (
     ("invented-figure", lambda said, source: source.foreign_figure(said) is not None),
@@ -63,10 +68,18 @@ def size_fault(text: str, source: str, most: int, count: Count, keep: Sequence[s
     """
     if not text.strip():
         return "empty"
+    if any(sign not in source for sign in _ODD.findall(text)):
+        return "odd-characters"
     size = count(text)
     if size >= count(source) or size > most:
         return "longer"
     return "dropped" if any(term in source and term not in text for term in keep) else ""
+
+
+def _repeats(statements: Sequence[str]) -> bool:
+    """Whether a model went round in circles: most of what it says it has said before."""
+    said = {" ".join(one.casefold().split()).rstrip(".!?。！？") for one in statements}
+    return 2 * len(said) <= len(statements)
 
 
 def prose_fault(reply: str, source: str, most: int, count: Count, keep: Sequence[str] = ()) -> str:
@@ -76,6 +89,8 @@ def prose_fault(reply: str, source: str, most: int, count: Count, keep: Sequence
     if fault := size_fault(text, source, most, count, keep):
         return fault
     pieces = [text[start:end] for start, end in sentences(text, 0, len(text))]
+    if _repeats(pieces):
+        return "repeats"
     faults = (_statement_of_text(_without_opening_capital(piece, grounds), grounds) for piece in pieces)
     return next(filter(None, faults), "")
 

@@ -42,6 +42,22 @@ _COUNTING: Final = (
     *("zero", "one", "two", "three", "four", "five", "six"),
     *("seven", "eight", "nine", "ten", "eleven", "twelve"),
 )
+#: What a word of scale begins with, longer beginnings first.
+_SCALES: Final = (
+    *(("milliard", "9"), ("miljard", "9"), ("miliard", "9"), ("mrd", "9"), ("mld", "9"), ("bn", "9"), ("billion", "9")),
+    *(("mill", "6"), ("milj", "6"), ("mil", "6"), ("milhõ", "6"), ("mio", "6"), ("mln", "6"), ("mn", "6"), ("thousand", "3")),
+    *(("tausend", "3"), ("миллиард", "9"), ("млрд", "9"), ("миллион", "6"), ("млн", "6"), ("тыс", "3"), ("trillion", "12")),
+)
+_SCALED: Final = lazy.pattern(rf"(\d(?<![\d.,]\d)[\d.,]*+)[ \u00a0-]?((?i:{'|'.join(begin for begin, _ in _SCALES)}))")
+_CURRENCIES: Final = {
+    **dict.fromkeys(("$", "usd", "dollar", "dollars"), "$"),
+    **dict.fromkeys(("€", "eur", "euro", "euros"), "€"),
+    **dict.fromkeys(("£", "gbp", "pound sterling", "pounds sterling"), "£"),
+    **dict.fromkeys(("¥", "jpy", "yen"), "¥"),
+    **dict.fromkeys(("₹", "inr", "rupee", "rupees"), "₹"),
+    **dict.fromkeys(("chf", "franken"), "CHF"),
+}
+_CURRENCY: Final = lazy.pattern(r"[$€£¥₹]|\b(?i:usd|dollars?|eur|euros?|gbp|pounds? sterling|jpy|yen|inr|rupees?|chf|franken)\b")
 _ROLES: Final = frozenset({"user", "assistant", "tool", "system", "i"})
 
 
@@ -60,6 +76,18 @@ def _every_number(text: str) -> set[str]:
     low, numbers = text.casefold(), _numbers(text) | _numbers(_SPACED.sub("", text))
     words = {str(n) for n, word in enumerate(_COUNTING) if word in low and re.search(rf"\b{word}\b", low)}
     return numbers | words | {part for number in numbers for part in re.split(r"[:/-]", number)}
+
+
+def _scaled(text: str) -> Iterator[str]:
+    """Figures with the thousands, millions or billions behind them, in one spelling."""
+    for number, word in _SCALED.findall(text):
+        scale = next(scale for begin, scale in _SCALES if word.lower().startswith(begin))
+        yield f"{number.rstrip('.,')} {scale}"
+
+
+def _currencies(text: str) -> frozenset[str]:
+    """The currencies of a text, by their signs."""
+    return frozenset(_CURRENCIES[found.lower()] for found in _CURRENCY.findall(text))
 
 
 def _content(text: str) -> frozenset[str]:
@@ -105,6 +133,14 @@ class Grounds:
         return _folded(self.text)
 
     @cached_property
+    def _scales(self) -> frozenset[str]:
+        return frozenset(_scaled(self.text))
+
+    @cached_property
+    def _money(self) -> frozenset[str]:
+        return _currencies(self.text)
+
+    @cached_property
     def _words(self) -> frozenset[str]:
         return frozenset(word.split("'")[0] for word in _words_of(self._low))
 
@@ -140,8 +176,11 @@ class Grounds:
         shares = {share.rstrip(".,") for share in _PERCENT.findall(self.text)}
         said_shares: list[str] = _PERCENT.findall(said)
         signs: list[str] = _SIGN_BEFORE.findall(said)
+        scale = next((found for found in _scaled(said) if found not in self._scales), None)
+        if scale:
+            return scale
         share = next((s for s in said_shares if s.rstrip(".,") not in shares), None)
-        return share or next((sign for sign in signs if sign not in self.text), None)
+        return share or next((sign for sign in (*signs, *_currencies(said) - self._money) if sign not in self.text), None)
 
     def foreign_identifier(self, said: str) -> str | None:
         """A path, URL, identifier, version or call that the source lacks."""

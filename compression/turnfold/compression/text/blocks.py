@@ -188,24 +188,27 @@ _PYTHON_TRACE: Final = lazy.pattern(
 )
 _FRAMES: Final = lazy.pattern(
     r"(?:\n[ \t]++(?:at [^\n]++|from [^\n]++|\.\.\. \d++ (?:more|lines)[^\n]*+|\d++: [^\n]++)|\n[ \t]*+File \"[^\n]++"
-    r"|\n(?:Caused by|Suppressed): [^\n]*+|\n#\d++ +0x[^\n]++)++"
+    r"|\n(?:Caused by|Suppressed): [^\n]*+|\n#\d++ +(?:0x|[^\s(]++\(\d|\{main\})[^\n]*+)++"
 )
 _FRAME_CALL: Final = lazy.pattern(
-    r"\n[ \t]++at [\w$.<>/\[\]]++[ \t]*+[(:]|\n[ \t]++at [^\n]{0,400}?:\d+|File \"|\n#\d++ +0x|\n[ \t]++from \S++:\d"
+    r"\n[ \t]++at [\w$.<>/\[\]]++[ \t]*+[(:]|\n[ \t]++at [^\n]{0,400}?:\d+|File \"|\n[ \t]++from [^\s:]++:\d"
+    r"|\n#\d++ +(?:0x|[^\s(]++\(\d)"
 )
+_PHP_HEAD: Final = "\nStack trace:"
 _GO_TRACE: Final = lazy.pattern(
     r"\n(?:panic: |fatal error: |goroutine \d++ \[|thread '[^'\n]{0,200}' panicked at )[^\n]*+(?:\n[ \t]*+[^\s][^\n]*+)*+"
 )
 
 
 def traces(lined: str) -> list[Range]:
-    """Stack traces of Python, JVM, .NET, JavaScript, Ruby, C, Go and Rust, each with the line that names the error."""
+    """Stack traces of Python, JVM, .NET, JavaScript, Ruby, PHP, C, Go and Rust, each with the line that names the error."""
     found: list[Range] = []
     if "Traceback (most" in lined:
         found += [(lined.rfind("\n", 0, m.start()), m.end() - 1) for m in _PYTHON_TRACE.finditer(lined)]
     for m in _FRAMES.finditer(lined):
         if _FRAME_CALL.search(lined, m.start(), m.end()):
-            found.append((_line_above(lined, m.start()), m.end() - 1))
+            above = _line_above(lined, m.start())
+            found.append((_line_above(lined, above) if lined[above : m.start()] == _PHP_HEAD else above, m.end() - 1))
     if "panic" in lined or "goroutine " in lined or "fatal error: " in lined:
         found += _blocks_of(_GO_TRACE, lined)
     return disjoint(found)
@@ -254,7 +257,9 @@ def formulas(lined: str) -> Iterator[Range]:
 # --- tables ---------------------------------------------------------------------------------------------------------
 
 _PIPE_ROWS: Final = lazy.pattern(r"(?:\n[ \t]*+[|+║│┌├└╔╠╚][^\n]*+){2,}+")
-_PIPE_RULE: Final = lazy.pattern(r"\n[ \t]*+:?-{2,}+:?[ \t]*+(?:\|[ \t]*+:?-{2,}+:?[ \t]*+)++(?=\n|\Z)(?:\n[^\n|]*+\|[^\n]*+)*+")
+_PIPE_RULE: Final = lazy.pattern(
+    r"\n[ \t]*+:?-{2,}+:?[ \t]*+(?:[|+][ \t]*+:?-{2,}+:?[ \t]*+)++(?=\n|\Z)(?:\n[^\n|]*+\|[^\n]*+)*+"
+)
 _RULE_ROW: Final = lazy.pattern(r"\n[ \t]*+\|[ \t]*+:?-{2,}+")
 _TAB_ROWS: Final = lazy.pattern(r"(?:\n[^\t\n]++\t[^\t\n]*+\t[^\n]*+){2,}+")
 _COLUMN: Final = r"(?:[^ \n\x1f]| (?! ))++"
@@ -301,7 +306,8 @@ _SQL_PROOF: Final = lazy.pattern(
     r"\b(?:FROM|INTO|SET|VALUES|ON)\b|\bAS \(|\b(?:TABLE|INDEX|VIEW|DATABASE|SCHEMA|FUNCTION|TRIGGER|TYPE|ROLE|USER|EXTENSION)\b"
 )
 _SQL_PROOF_ANY: Final = lazy.pattern(
-    r"\bfrom\s+[\w.\"`]+\s*(?:;|\bwhere\b|\bjoin\b|\border by\b|\bgroup by\b|\blimit\b)|\bvalues\s*\("
+    r"\bjoin\s+[\w.\"`]+(?:\s+(?:as\s+)?\w+)?\s+(?:on|using)\b"
+    r"|\bfrom\s+[\w.\"`]+\s*(?:;|\bwhere\b|\bjoin\b|\border by\b|\bgroup by\b|\blimit\b)|\bvalues\s*\("
     r"|\bset\s+\w+\s*=|\btable\s+[\w.]+\s*[(;]",
     re.IGNORECASE,
 )

@@ -16,10 +16,10 @@ from itertools import zip_longest
 from typing import Final
 
 from turnfold.compression import lazy
-from turnfold.compression.text.kinds import cell_rows, parts, value_end
+from turnfold.compression.text.kinds import STAMP, cell_rows, parts, value_end
 from turnfold.compression.text.lower import MARKS
 from turnfold.compression.text.protect import uncut_spans
-from turnfold.compression.text.spans import Span, with_line_feeds
+from turnfold.compression.text.spans import STOPS, Span, with_line_feeds
 
 _CHUNK: Final = 1600  # characters of data that are one block, at a line's end
 #: Kinds whose marks are so plain that nothing else looks like them.
@@ -38,13 +38,14 @@ SPOKEN: Final = frozenset({"prose", "markdown"})
 _LISTS: Final = SPOKEN | {"plain", "yaml", "code"}  # kinds that lists in language may be taken for
 _AMID_LANGUAGE: Final = _LISTS | {"fence", "table"}  # these and blocks that an answer in Markdown has
 _LABEL: Final = lazy.pattern(r"\s*(?:[-*+•>#]+ |\d{1,3}[.)] )?(?:[\w .'-]{1,40}:\s)?")
-# Five words in a row, or one of a script without blanks with a sign behind it: somebody says something.
+# Four words in a row, two of a script that programs seldom write, four signs of one without blanks: somebody says something.
 _SAYS: Final = lazy.pattern(
     rf"(?<![\w{MARKS}'’-])(?:[^\W\d_][\w{MARKS}'’-]*+[,;:]? [\"'“‘(*_`]{{0,3}}){{3}}[\w{MARKS}'’-]+"
-    r"|[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff]{4}|[\u0600-\u06ff]{2} ?[\u0600-\u06ff]{2}"
+    r"|[\u0e00-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]{4}|[\u0600-\u06ff]{2} ?[\u0600-\u06ff]{2}"
+    r"|[\u0530-\u058f\u10a0-\u10ff\u1200-\u137f\uac00-\ud7af]{2},? [\u0530-\u058f\u10a0-\u10ff\u1200-\u137f\uac00-\ud7af]{2}"
 )
 _STAMPED: Final = lazy.pattern(
-    r"\s*(?:\[?\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d|\[?\w{3} [ \d]\d \d\d:\d\d:\d\d|\[?\d\d:\d\d:\d\d\b"
+    rf"\s*(?:{STAMP}"
     r"|\S+ \S+ \S+ \[\d\d/\w{3}/\d{4}:"
     r"|\[?(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL)\b|(?:time|ts|level)=)"
 )
@@ -58,7 +59,7 @@ _MOSTLY: Final = 0.7
 #: Characters without the end of a sentence after which a line is none, and how many of them one Chinese or Japanese
 #: sign stands for.
 _ENDLESS_LENGTH, _DENSITY = 2400, 3
-_ENDLESS: Final = lazy.pattern(rf"[^\n.!?…。！？।॥؟۔]{{{_ENDLESS_LENGTH // _DENSITY},}}+")
+_ENDLESS: Final = lazy.pattern(rf"[^\n.!?…。！？{STOPS}]{{{_ENDLESS_LENGTH // _DENSITY},}}+")
 _DENSE: Final = lazy.pattern(r"[\u3040-\u30ff\u3400-\u9fff]")
 _MOST_LINES: Final = 400  # of a stretch that are looked at
 

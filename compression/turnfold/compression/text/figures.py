@@ -25,7 +25,7 @@ _HINT: Final = lazy.pattern(
 )
 # Scripts that put no blanks between words, and typographic marks, end a token.
 _PIECE: Final = lazy.pattern(
-    r"`[^`\n]++`|[一二三四五六七八九十百千万萬億亿零〇点點]{2,}+"
+    r"`[^`\n]++`|[一二三四五六七八九十]{1,3}月[一二三四五六七八九十]{1,3}[日号號]|[一二三四五六七八九十百千万萬億亿零〇点點]{2,}+"
     r"|[^\s`\u0e00-\u0e7f\u2010-\u203a\u2e80-\ua4cf\uac00-\ud7af\uf900-\ufaff\ufe30-\ufe4f\uff01-\uff0f\uff1a-\uff20"
     r"\uff3b-\uff40\uff5b-\uff65\u060c\u061b\u061f\u0964]++"
 )

@@ -80,8 +80,13 @@ DATE_WORDS: Final = lazy.pattern(
 )
 PULL_WORDS: Final = lazy.pattern(r"\b(?:PR|MR|[Pp]ull [Rr]equest|[Mm]erge [Rr]equest|[Ii]ssue|[Tt]icket|[Bb]ug) ?[#!]?\d{1,9}\b")
 SECRET_WORDS: Final = lazy.pattern(
-    r"(?i:\b(?:pass(?:word|wd|phrase)|secret|token|api[ _-]?key|access[ _-]?key|bearer|authorization))\b\"?"
+    r"(?i:(?<![^\W_])(?:pass(?:word|wd|phrase)|secret|token|(?:api|access|account|private|signing)[ _-]?key"
+    r"|bearer|authorization))\b\"?"
     r"[ \t]*+(?:[:=][ \t]*|is[ \t]+|(?<=[ \t])(?=[^\s\d]{0,80}\d))(?:Bearer )?[\"']?[^\s\"',;]{5,200}[^\s\"',;.!?)]"
+)
+#: A URL with a password in it: "postgres://app:3f9c@db.example.org/prod".
+URL_WITH_PASSWORD: Final = lazy.pattern(
+    r"\b[A-Za-z][A-Za-z0-9+.-]{1,20}://[^\s/:@]{0,100}:[^\s/@]{1,200}@[^\s\"'`<>]++(?<![.,;:!?)])"
 )
 # Programs and those of their subcommands that make "git commit" a command and "go home" none.
 _SUBCOMMANDS: Final = {
@@ -151,8 +156,8 @@ INLINE_SQL: Final = lazy.pattern(
 
 # Scripts that put no blanks between words, and typographic marks, end a token: what follows "v1.2.3" in Chinese is prose.
 _WALL: Final = (
-    r"\u0e00-\u0e7f\u1100-\u11ff\u2010-\u203a\u2e80-\ua4cf\uac00-\ud7af\uf900-\ufaff\ufe30-\ufe4f\uff00-\uffef"
-    r"\u060c\u061b\u061f\u0964"
+    r"\u0e00-\u109f\u1100-\u11ff\u1780-\u17ff\u2010-\u203a\u2e80-\ua4cf\uac00-\ud7af\uf900-\ufaff\ufe30-\ufe4f\uff00-\uffef"
+    r"\u0589\u060c\u061b\u061f\u0964\u1361-\u1368"
 )
 
 

@@ -48,6 +48,11 @@ _LONGEST_JSON: Final = 5000  # lines of an indented one
 _BRACKETS: Final = frozenset("{}[]")
 _ENOUGH: Final = 0.3  # share of a window's lines that must carry a mark for it to decide
 
+#: The time with which lines of logs begin: "2026-01-02 10:11", "Jan  2 10:11:12", "01-02 10:11:12.123", "10:11:12".
+STAMP: Final = (
+    r"\[?\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d|\[?\w{3} [ \d]\d \d\d:\d\d:\d\d|\[?\d\d:\d\d:\d\d\b"
+    r"|\[?(?:[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]?\d|\d\d[-/. ](?:\d\d|[A-Z][a-z]{2})(?:[-/. ]\d{4})?|\d{8})[T ]\d\d:\d\d:\d\d"
+)
 #: What an opening line says about the lines behind it, tried in order. Every pattern is anchored and without nested repeats.
 _MARKS: Final = lazy.pattern(
     "|".join(
@@ -77,7 +82,7 @@ _MARKS: Final = lazy.pattern(
             ),
             (
                 "log",
-                r"\[?\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d|\[?\w{3} [ \d]\d \d\d:\d\d:\d\d|\[?\d\d:\d\d:\d\d\b"
+                rf"{STAMP}"
                 r"|\S+ \S+ \S+ \[\d\d/\w{3}/\d{4}:"
                 r"|\[?(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL)\b|(?:time|ts|level)=|[DIWEF]\d{4} \d\d:",
             ),

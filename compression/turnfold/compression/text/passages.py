@@ -17,6 +17,7 @@ from typing import Final
 from turnfold.compression import lazy
 from turnfold.compression.text.dialogue.turns import turn_starts
 from turnfold.compression.text.records import record_starts
+from turnfold.compression.text.spans import STOPS
 from turnfold.compression.text.ties.interrupted import interruptions
 from turnfold.compression.text.unmarked_speech import unmarked_speech
 from turnfold.compression.text.wrapped_lines import broken_lines
@@ -30,7 +31,9 @@ _AROUND: Final = 300  # characters that a passage takes along where they cut a s
 _LONGEST: Final = 500  # characters without a border after which a chunk is cut at a comma, a blank, or anywhere
 
 # The alternatives begin with one class, which the regex engine finds fast.
-_BORDER: Final = lazy.pattern(r"[.!?…؟।。！？｡\n](?:(?<=\n)\n*|(?<=[.!?…؟।])[\"')\]»”’]*\s+|(?<=[。！？｡])[」』”’）]*\s*)")
+_BORDER: Final = lazy.pattern(
+    rf"[.!?…{STOPS}。！？｡\n](?:(?<=\n)\n*|(?<=[.!?…{STOPS}])[\"')\]»”’]*\s+|(?<=[。！？｡])[」』”’）]*\s*)"
+)
 #: A line that does not end, and an item that completes it: "unless / (a) the fee is paid; or / (b) ...".
 _COMPLETED: Final = lazy.pattern(r"(?:[^\W_]|(?<=[\w)])[;,]) *\n[ \t]*(?:\((?:[a-z]|[ivx]{1,4}|\d)\)|[a-z]\)) ")
 #: Such an item, found by the line feed in front of it.

@@ -42,7 +42,8 @@ def _near_digits(pattern: re.Pattern[str]) -> Callable[[str], list[Range]]:
     return find
 
 
-_SECRET_STEMS: Final = ("passw", "passphrase", "secret", "token", "api", "access", "bearer", "authorization")
+_STEMS: Final = "passw passphrase secret token api access account private signing bearer authorization"
+_SECRET_STEMS: Final = tuple(_STEMS.split())
 
 
 def _secrets(text: str) -> Iterator[Range]:
@@ -73,6 +74,7 @@ _BLOCKS: Final[_Stages] = (
     ("heading", blocks.headings),
 )
 _INLINE: Final[_Stages] = (
+    ("secret", _guarded_finder(lazy.pattern(r"://[^\s/@]{1,300}@"), inline.URL_WITH_PASSWORD)),
     ("url", inline.urls),
     ("secret", _secrets),
     ("shell", _guarded_finder(lazy.pattern(r"[$%>] "), inline.PROMPT_LINE)),

@@ -15,9 +15,10 @@ from typing import Final
 
 from turnfold.compression import lazy
 from turnfold.compression.text.blocks import Range
+from turnfold.compression.text.lexicon import all_words
 from turnfold.compression.text.protect import inline_joints, may_be_block, uncut_spans
 from turnfold.compression.text.short_forms import is_short_form, may_be_short, segments
-from turnfold.compression.text.spans import Span, spans_of
+from turnfold.compression.text.spans import STOPS, Span, spans_of
 from turnfold.compression.text.ties.side_by_side import side_by_side
 from turnfold.compression.text.unmarked_speech import unmarked_speech
 from turnfold.compression.text.wrapped_lines import broken_lines
@@ -27,20 +28,25 @@ LONGEST: Final = 1200
 
 _LINE: Final = lazy.pattern(r"[^\n]+\n*|\n+")
 # A terminator with something to follow; lines without one need no sentence rules (most lines of chats are such).
-_INNER_END: Final = lazy.pattern(r"[.!?…。！？।॥؟۔｡][^\w]{0,12}\w")
+_INNER_END: Final = lazy.pattern(rf"[.!?…。！？｡{STOPS}][^\w]{{0,12}}\w")
 #: The end of a sentence with the marks of notes and sources behind it: "in 1699.[3][citation needed] Poland", "war.¹ Venice".
 _NOTED: Final = lazy.pattern(
     r"[.!?](?<=[^\W_][.!?]|[\"”’»)\]][.!?])[\"”’»)]?"
     r"(?:(?:\[(?:\d{1,3}|[a-z]{1,2}|(?:[Nn]ote|nb|n\.?) ?\d{1,2}|[a-z][a-z ?-]{3,30})\]|【[^】\n]{1,40}】|[⁰¹²³⁴-⁹]{1,3}){1,8})"
     r"(?::\d{1,4}(?:[–-]\d{1,4})?)?[ \t]+(?=[\"“‘«(]?[A-ZÀ-ÞĀ-Ž\d])"
 )
-#: A full-width end with a figure or a small Latin letter right behind it, where the segmenter never cuts: "雨です。3時に".
-_WIDE_END: Final = lazy.pattern(r"[。！？｡][」』）”’]*(?=[0-9０-９a-z])")
+#: A unit of one letter with which a sentence ends, and the first word of the next one, which is a word of grammar; the segmenter
+#: takes such a letter for an initial: "It is 168 m. On day 57".
+_UNIT_END: Final = lazy.pattern(r"\d[ \u00a0]?[ghlmst]\.[ \t]+([A-ZÀ-ÖØ-ÞА-Я]\w{0,12})")
+_FUNCTION_WORDS: Final = all_words("function_words")
+#: Ends where the segmenter never cuts: a full-width one with a figure or a small Latin letter right behind it ("雨です。3時に"),
+#: Khmer and Tibetan ones.
+_WIDE_END: Final = lazy.pattern(r"[。！？｡][」』）”’]*(?=[0-9０-９a-z])|[།។៕]\s*(?=\w)")
 _OPENING, _CLOSING = lazy.pattern("[「『（“‘]"), lazy.pattern("[」』）”’]")
 _PORTION: Final = 2000
 _LATE_END: Final = lazy.pattern(r"[.!?][\"')”]?\s+(?=[^\W\d_a-z])|[。！？]")
 _OPENS: Final = "»"  # behind a blank, in German; the segmenter knows it as a closing mark only
-_CLOSED: Final = "。！？｡।॥؟۔!?…」』）”’\"'»)"
+_CLOSED: Final = f"。！？｡{STOPS}!?…」』）”’\"'»)"
 _MARKER: Final = lazy.pattern(
     r"\s*(?:[-*•]\s*)?(?:\(?(?:\d{1,3}|[a-zA-Z]|[ivx]{1,4})[.)]|#{1,6}|[QA]\."
     r"|(?:§{1,2}|Article|Art\.|Section|Sec\.|Clause|Rule|Chapter|Step|Phase|Artikel|Kapitel|Abschnitt|Schritt|Chapitre|[ÉE]tape"
@@ -71,10 +77,10 @@ _SCRIPTS: Final = (
 
 
 # Every sentence takes more than its sign, so that each place is looked at once.
-_ROUGH: Final = lazy.pattern(r"\S(?:[^\n.!?…؟।。！？]|[.!?…؟।](?!\s)(?!\Z)){0,800}+[.!?…؟।。！？]?")
+_ROUGH: Final = lazy.pattern(rf"\S(?:[^\n.!?…{STOPS}。！？]|[.!?…{STOPS}](?!\s)(?!\Z)){{0,800}}+[.!?…{STOPS}。！？]?")
 _MOST_ROUGH: Final = 801  # characters of one before its last sign
 #: The same in a text that has no more, which takes it in runs.
-_ROUGH_SHORT: Final = lazy.pattern(r"\S(?:[^\n.!?…؟।。！？]++|[.!?…؟।](?!\s)(?!\Z))*+[.!?…؟।。！？]?")
+_ROUGH_SHORT: Final = lazy.pattern(rf"\S(?:[^\n.!?…{STOPS}。！？]++|[.!?…{STOPS}](?!\s)(?!\Z))*+[.!?…{STOPS}。！？]?")
 
 
 def rough_sentences(text: str) -> list[Range]:
@@ -205,8 +211,9 @@ def _cuts(line: str, values: Sequence[Range] | None) -> list[int]:
         line = body.replace("\n", " ") + line[len(body) :]
     cuts = _sentence_cuts(line)
     noted = [m.end() for m in _NOTED.finditer(line)] if "[" in line or not line.isascii() else ()  # each has such a sign
+    noted = [*noted, *(m.start(1) for m in _UNIT_END.finditer(line) if m[1].lower() in _FUNCTION_WORDS)]
     if not line.isascii():
-        noted = [*noted, *_wide_ends(line)]
+        noted += _wide_ends(line)
     if noted:
         cuts = sorted({*cuts, *noted})
     if len(line) > LONGEST:

@@ -6,6 +6,7 @@ on. Does not belong here: cutting.
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
@@ -15,6 +16,8 @@ from typing import Final, NamedTuple, cast, overload
 from turnfold.compression import lazy
 
 QUESTION_MARKS: Final = ("?", "？", "؟")
+#: Ends of sentences in Indic, Arabic, Armenian, Ethiopic, Burmese, Khmer and Tibetan script.
+STOPS: Final = "।॥؟۔։።፧။។៕།"
 #: How a sentence that asks ends.
 ASKS: Final = lazy.pattern(r"[?？؟]\s*[\"'”’)]*\s*\Z")
 
@@ -88,6 +91,28 @@ def with_line_feeds(text: str) -> str:
     return text.replace("\r\n", " \n") if "\n" in text else text.replace("\r", "\n")
 
 
+def whole_character(text: str, at: int, step: int) -> int:
+    """A place that is not between a letter and its accents, nor inside a joined emoji or a flag."""
+    for _ in range(16):
+        if not 0 < at < len(text) or not (_joins(text[at]) or text[at - 1] == "\u200d" or _is_in_flag(text, at)):
+            return at
+        at += step
+    return at
+
+
+def _joins(character: str) -> bool:
+    return unicodedata.category(character).startswith("M") or character == "\u200d" or "\U0001f3fb" <= character <= "\U0001f3ff"
+
+
+def _is_in_flag(text: str, at: int) -> bool:
+    """Whether a place parts the two letters of a flag."""
+    if not (text[at] in _FLAG_LETTERS and text[at - 1] in _FLAG_LETTERS):
+        return False
+    before = text[max(0, at - 64) : at]
+    return (len(before) - len(before.rstrip(_FLAG_LETTERS))) % 2 == 1
+
+
+_FLAG_LETTERS: Final = "".join(map(chr, range(0x1F1E6, 0x1F200)))
 _NO_KINDS: Final[Mapping[int, str]] = MappingProxyType({})
 
 

@@ -23,7 +23,7 @@ from turnfold.compression import lazy
 from turnfold.compression.text.dialogue.transcripts import STAMPED
 from turnfold.compression.text.lower import joined_words_within, words_within
 from turnfold.compression.text.sentences import LONGEST, sentences
-from turnfold.compression.text.spans import Span, Tiles, with_line_feeds
+from turnfold.compression.text.spans import STOPS, Span, Tiles, with_line_feeds
 from turnfold.compression.text.ties.correcting import correcting_ties
 from turnfold.compression.text.ties.cues import sentence_cues
 from turnfold.compression.text.ties.farther import farther_ties
@@ -70,8 +70,8 @@ _LABEL: Final = lazy.pattern(
     r"[*_]{0,2}[^\W\d_][\w.'’()-]*(?: [\w.'’()-]+){0,3}[*_]{0,2}[ \u00a0]?"
     r"(?:[:：][*_]{0,2}[ \t]+(?=\S)|：(?=[^\W\d_]))"  # a figure behind it is a value
 )
-_ENDED: Final = lazy.pattern(r"[.!?…。！？।॥؟۔｡][\"'”’»」』)\]*_\s]*\Z|\n\s*\Z")
-_TERMINATORS: Final = frozenset(".!?…。！？।॥؟۔｡")
+_ENDED: Final = lazy.pattern(rf"[.!?…。！？｡{STOPS}][\"'”’»」』)\]*_\s]*\Z|\n\s*\Z")
+_TERMINATORS: Final = frozenset(f".!?…。！？｡{STOPS}")
 _PLAIN_ENDS: Final = frozenset((". ", "? ", "! ", ".\n"))
 _CLOSERS: Final = {"”": "“„”", "»": "«", "«": "»", "」": "「", "』": "『", "“": "„", ")": "(", "）": "（"}
 _OPENERS: Final = frozenset("“„«»「『(（")

@@ -16,6 +16,7 @@ from typing import Final, NamedTuple
 from turnfold.compression import lazy
 from turnfold.compression.memo import remembering
 from turnfold.compression.text.lexicon import all_words, lexicon
+from turnfold.compression.text.spans import STOPS
 
 _WORDS: Final = lexicon("speech")
 _GOES_ON: Final = _WORDS["goes-on"]
@@ -30,8 +31,8 @@ _LEANING: Final = (
 ) - (_AND | _GOES_ON)
 
 _LEAST: Final = 250  # characters without a mark that are worth asking about
-_MARKS: Final = lazy.pattern(r"[.!?…,;。！？、，؟।]")
-_ENDS: Final = frozenset(".!?…:。！？：।؟")
+_MARKS: Final = lazy.pattern(rf"[.!?…,;。！？、，{STOPS}]")
+_ENDS: Final = frozenset(f".!?…:。！？：{STOPS}")
 _SIGNS: Final = frozenset("-*+•–#|>=`{}<")  # with one of which lists, tables, headings and code begin
 _LINE: Final = lazy.pattern(r"[^\n]+\n?")
 _WORD: Final = lazy.pattern(r"[^\W\d_]+(?:['’][^\W\d_]+)*|\d[\d.,:]*|\S")

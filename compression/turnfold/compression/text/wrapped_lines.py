@@ -20,6 +20,7 @@ from turnfold.compression import lazy
 from turnfold.compression.text.dialogue.transcripts import STAMPED, cues
 from turnfold.compression.text.heads import SPEAKER
 from turnfold.compression.text.lexicon import all_words
+from turnfold.compression.text.spans import STOPS
 
 #: A line that may go on, up to the line feed, and the next one.
 _MAY_GO_ON: Final = lazy.pattern(r"[^\W_][,;.’'\")\]»”*_、，；）」』-]{0,3}[ \t]?\Z")
@@ -29,8 +30,10 @@ _PARAGRAPH: Final = lazy.pattern(r"(?:[^\n]+\n?)+")
 _LINE: Final = lazy.pattern(r"[^\n]+")
 _FRONT: Final = lazy.pattern(r"([ \t]*(?:>[ \t]?)*)[\"'“‘„«(\[*_$€£¥「『（]*")
 _BACK: Final = " \t\"'”’»)]*_"
-_TERMINATORS: Final = frozenset(".!?:…。！？：।॥؟۔｡")
-_ENDS: Final = lazy.pattern(r"[.!?…][\"'”’»)\]*_]*(?:\s|\Z)|[。！？।॥؟۔｡]")
+_TERMINATORS: Final = frozenset(f".!?:…。！？：｡{STOPS}")
+_ENDS: Final = lazy.pattern(rf"[.!?…][\"'”’»)\]*_]*(?:\s|\Z)|[。！？｡{STOPS}]")
+#: The same, and what leads to more.
+_BREAKS: Final = lazy.pattern(rf"[.!?…:][\"'”’»)\]*_]*(?:\s|\Z)|[。！？：｡{STOPS}]")
 _HARD_BREAK: Final = ("  ", "\\")  # of Markdown
 _MARK: Final = lazy.pattern(r"[-*+•‣◦–#|][ \t]|\(?\d{1,3}[.)][ \t]|\(?[a-zA-Z][.)][ \t]|\[[ xX]\]")
 _LABEL: Final = lazy.pattern(r"[^\W\d_][\w.'-]{0,30}(?: [A-Z\d(][\w.'()-]*){0,3}[:：]\s")
@@ -189,7 +192,7 @@ class _Paragraph:
         """The breaks within lines that are too many for one sentence."""
         run: list[int] = []
         for line in self._lines:
-            if run and not _TERMINATORS.isdisjoint(self._text[line.start : line.stop]):
+            if run and _BREAKS.search(self._text, line.start, line.stop):
                 if len(run) > _MOST_LINES:
                     yield from run
                 run = []

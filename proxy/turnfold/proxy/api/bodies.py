@@ -179,7 +179,7 @@ class DrillDownAnswer(AnswerBody):
 class MessageBody(RequestBody):
     """One message."""
 
-    role: Annotated[str, Field(min_length=1, max_length=64, pattern=r"\S")]
+    role: Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[^\x00-\x1f\x7f]*[^\x00-\x20\x7f\s][^\x00-\x1f\x7f]*$")]
     content: Annotated[str, Field(description="Not blank.", json_schema_extra=_NOT_BLANK)]
 
 

@@ -26,13 +26,15 @@ _MASKED: Final = "\0"
 # nobody closes it, it reaches to the end of that. A straight mark opens in front of a character, unless it is an inch ("5\"") or
 # closes: behind a character and in front of a blank or punctuation. What else stands before it (a backtick, a star, a character
 # that nobody sees) does not matter.
-_MARK: Final = lazy.pattern("[\"“«„‘']")
+_MARK: Final = lazy.pattern(r"[\"“«„‘'$\\]")
 _QUOTED: Final = {
     '"': lazy.pattern(r"(?!(?<=\S)\"(?:[\s.,;:!?)\]}]|\Z))(?<!\d)\"(?=\S)(?:[^\"\n]|\n(?![ \t]*\n))*+\"?"),
     "“": lazy.pattern(r"“(?:[^”\n]|\n(?![ \t]*\n))*+”?"),
     "«": lazy.pattern(r"«[^»\n]*+»?"),
     "„": lazy.pattern(r"„[^“”\n]*+[“”]?"),
     "‘": lazy.pattern(r"‘[^’\n]{1,400}(?:’[^\W\d_][^’\n]{0,400}){0,20}’(?![^\W\d_])"),
+    "$": lazy.pattern(r"(?<![\w$\\])\$(?=[^\s\d$])[^$\n]{1,300}(?<=\S)\$(?![\w$])"),  # a formula, as is the next
+    "\\": lazy.pattern(r"\\\([^\n]{1,300}?\\\)"),
     "'": lazy.pattern(r"(?<![^\W_])'(?=\S)[^'\n]{1,400}(?:'[^\W\d_][^'\n]{0,400}){0,20}'(?![^\W\d_])"),
 }
 # Lines that are no prose though no block finder took them. By their beginning: quotations, rows, and statements of a program that
@@ -43,6 +45,8 @@ _LINE_BEGINS: Final = lazy.pattern(
 )
 _LINE_ENDS: Final = lazy.pattern(r"[{};\[=](?=[ \t]*+(?:\n|\Z))")
 _OPERATOR: Final = lazy.pattern(r"[=!+*/&|:()>-](?:(?<=[=!+*/-])=|(?<=[=-])>|(?<=:):|(?<=&)&|(?<=\|)\||(?<=\()\))")
+#: Keys with values below a key of their own: YAML.
+_NESTED_KEYS: Final = lazy.pattern(r"\n([ \t]*+)[\w.-]++:[ \t]*+(?:\n\1[ \t]++(?:- )?[\w.\"'-]++:(?:[ \t][^\n]*+)?(?=\n|\Z))++")
 _CELLS: Final = lazy.pattern(r"[^|]*+\|[^|]*+\||[ \t]*+\||[^\S\t]*+[^\s][^\t]*+\t[ \t]*+[^\s]")
 _ATOMS: Final = lazy.pattern(
     r"[ \t]*+\n\s*+"
@@ -96,6 +100,7 @@ def _mask(text: str) -> str:
 def _unspoken(text: str) -> Iterator[tuple[int, int]]:
     """Lines that look like code, rows or quotations."""
     lined = "\n" + text
+    yield from ((m.start(), m.end() - 1) for m in _NESTED_KEYS.finditer(lined))
     for m in _LINE_BEGINS.finditer(lined):
         yield m.start(), line_end(text, m.end() - 1)
     for pattern in (_LINE_ENDS, _OPERATOR):

@@ -187,7 +187,8 @@ def _language(table: Mapping[str, frozenset[str]], name: str) -> _Language:
 
 
 _TABLE: Final = lexicon("orders")
-_SPACED: Final = tuple(_language(_TABLE, name) for name in ("en", "de", "fr", "es", "pt", "it", "nl", "ru", "pl", "tr"))
+_LANGUAGES: Final = ("en", "de", "fr", "es", "pt", "it", "nl", "sv", "da", "ru", "uk", "pl", "cs", "tr")
+_SPACED: Final = tuple(_language(_TABLE, name) for name in _LANGUAGES)
 _RUN_ON: Final = run_on_orders(_TABLE)
 #: Covers all letters of these scripts; more than two ranges would take milliseconds to compile.
 _RUN_ON_SIGN: Final = lazy.pattern("[\u0600-\u097f\u3040-\ud7af]")

@@ -42,8 +42,10 @@ _COINS: Final = (
 )
 #: "4 millones de pesos", "2 millions d'euros".
 _OF: Final = rf"(?:{_BLANK}(?:(?:de|di|of){_BLANK}|d['’]))"
+#: The end of "$3-5 million", "€2m–€4m".
+_TO: Final = rf"(?:[–-]{_SYMBOL}?{_NUMBER}(?![-–/]\d){_MAGNITUDE})?+"
 _MONEY: Final = lazy.pattern(
-    rf"(?:{_SYMBOL}|(?<!\w){_CODE}){_BLANK}?(?:{_SPACED}|{_NUMBER}){_MAGNITUDE}(?:{_BLANK}?{_COINS})?+"
+    rf"(?:{_SYMBOL}|(?<!\w){_CODE}){_BLANK}?(?:{_SPACED}|{_NUMBER}){_MAGNITUDE}{_TO}(?:{_BLANK}?{_COINS})?+"
     rf"|(?:{_SPACED}|{_NUMBER}){_MAGNITUDE}(?:{_OF}|{_BLANK}?){_COINS}"
     r"|[一二三四五六七八九十百千万萬亿億两兩零〇]{1,12}+(?:人民币|人民幣|美元|美金|欧元|歐元|日元|英镑|港元|元|円)"
     r"|(?<![가-힣])[일이삼사오육칠팔구십백천만억]{2,12}+ ?(?:원|달러|유로)"

@@ -53,7 +53,7 @@ _RELEASE: Final = r"-(?:r|rc|beta|alpha|p|b|ga|lts|pre|dev|post)\.?\d*+(?![\w-])
 _NAME: Final = lazy.pattern(
     rf"[{_UPPER}](?<![\w.°][{_UPPER}]){_NAME_REST}"
     rf"(?: (?:{_LINK}|[dl]['’])?(?:Sp\. z o\. ?o\.?+|plc\b|[{_UPPER}]{_NAME_REST}"
-    rf"|[vV]?\d\w*+(?:\.\w++)*+(?:{_RELEASE})?+(?![-–:]\d)))*+"
+    rf"|[vV]?\d\w*+(?:\.\w++)*+(?:{_RELEASE})?+(?![-–:/]\d)))*+"
 )
 _KATAKANA: Final = lazy.pattern(r"[ァ-ヶー・]{3,}+")
 _MONTH: Final = (
@@ -109,6 +109,7 @@ _OPENING_WORDS: Final = (
     "Com Het De Een Op Van Voor Bij W Z В На С По Из За От Для Мы Он Она Они Это Его Как Что Вчера Сегодня Завтра Потом Но "
     "Если Когда Учора Вчора Сьогодні Завтра Але Якщо Коли Це Він Вона Вони Ми "
     "Ο Η Το Οι Τα Στο Στη Στην Χθες Σήμερα Αύριο Όμως Wczoraj Dzisiaj Dziś Jutro Dün Bugün Yarın Bu Včera Dnes Zítra Igår Idag "
+    "Tegnap Holnap Azonban "
     "Det Hôm Ngày Tại Hier Demain Ayer Hoy Mañana Ieri Oggi Domani Il Gli Le La Les Un Une Et Mais Nous Je "
     "Il Elle El Los Las Una Y Pero Yo Assistant User System Tool "
     "Mein Meine Dein Deine Unser Unsere Ihr Ihre Kein Keine Diese Dieser Dieses Jeder Jede Jedes Alle Alles Viele Einige Beide "
@@ -254,13 +255,13 @@ def entities(text: str) -> list[Entity]:
     certain = list(sure_amounts(plain))
     found += [Entity(plain[start:end], kind, start, end) for start, end, kind in certain]
     sure = [(e.start, e.end) for e in found]
-    found += _technical(plain)
+    technical = [*_technical(plain)]
+    found += technical
     free = _without(plain, sure)
-    names = _names(free)
-    if is_german(text):
-        names = [e for e in names if e.kind != "name" or " " in e.text or not is_common_noun(free, e.start, e.end)]
-    found += names
-    found += [Entity(plain[start:end], kind, start, end) for start, end, kind in amounts(plain, certain)]
+    found += _names_of(text, free)
+    dated = {e.start for e in technical if e.kind == "date"}  # "05.03.2026 noon" are no noons
+    counted = (amount for amount in amounts(plain, certain) if amount[0] not in dated)
+    found += [Entity(plain[start:end], kind, start, end) for start, end, kind in counted]
     if not text.isascii():
         found += [Entity(plain[start:end], kind, start, end) for start, end, kind in dense_names(free)]
         found += [Entity(m.group(), "product", m.start(), m.end()) for m in _KATAKANA.finditer(plain)]
@@ -276,6 +277,16 @@ def entities(text: str) -> list[Entity]:
             else:
                 out.append(entity)
     return out
+
+
+def _names_of(text: str, free: str) -> list[Entity]:
+    """The names of a text, a hard blank being a blank; `free` is the text without what is no part of a name."""
+    names = _names(free.replace("\u00a0", " "))
+    if "\u00a0" in free:
+        names = [e._replace(text=free[e.start : e.end]) for e in names]
+    if is_german(text):
+        return [e for e in names if e.kind != "name" or " " in e.text or not is_common_noun(free, e.start, e.end)]
+    return names
 
 
 def _goes_on(text: str, before: Entity, entity: Entity) -> bool:

@@ -15,6 +15,7 @@ from typing import Final
 from turnfold.compression import lazy
 from turnfold.compression.text.heads import REMARK, SECTION, SETTING
 from turnfold.compression.text.lexicon import lexicon
+from turnfold.compression.text.spans import STOPS
 from turnfold.compression.text.ties.cues import CUES
 from turnfold.compression.text.ties.listed_phrases import LISTED
 from turnfold.compression.text.ties.pieces import StatementPiece
@@ -48,7 +49,7 @@ _LITTLE: Final = 5  # words of a claim that is too small to have exceptions furt
 _FEW: Final = 3  # words of a line that puts a figure right
 _DIGIT: Final = lazy.pattern(r"\d")
 _NEAR_START: Final = 4  # words within which a sentence names what it is about
-_NOT_ENDED: Final = lazy.pattern(r"[^\s.!?:;,…。！？：；，।॥؟۔]\s*\Z")
+_NOT_ENDED: Final = lazy.pattern(rf"[^\s.!?:;,…。！？：；，{STOPS}]\s*\Z")
 _BLANK_LINE: Final = lazy.pattern(r"\n[ \t]*\n\s*\Z")
 _NOTE: Final = lazy.pattern(r"[ \t]*\\?(\*{1,3}|[†‡¹²³⁴⁵⁶⁷⁸⁹]|\(\d\)|\[\^\w{1,3}\])(?![*]):?[ \t]*(?=\w)")
 #: Begins with one class, which the regex engine finds fast.

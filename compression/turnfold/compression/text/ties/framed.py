@@ -23,7 +23,7 @@ from typing import Final, NamedTuple
 from turnfold.compression import lazy
 from turnfold.compression.text.blocks import Range
 from turnfold.compression.text.heads import FIELD
-from turnfold.compression.text.spans import QUESTION_MARKS
+from turnfold.compression.text.spans import QUESTION_MARKS, STOPS
 from turnfold.compression.text.ties.pieces import ITEM, StatementPiece
 from turnfold.compression.text.ties.side_by_side import side_by_side
 
@@ -38,7 +38,7 @@ _FARTHEST_IN: Final = 24  # blanks; what is indented farther stands in the middl
 _FENCES: Final = ("```", "~~~")
 _MARKED: Final = lazy.pattern(r"#{1,6} |\*\*[^*]+\*\*:?\Z|__[^_]+__:?\Z|[=-]{3,}\Z")
 _MARKS: Final = frozenset("#*_=-")
-_ENDS: Final = (*".!?…。！？।॥؟۔",)
+_ENDS: Final = (*f".!?…。！？{STOPS}",)
 #: A line that is nothing but a name: "Ground floor", "For (4)", "Room 14", "TAURUS".
 _NAME: Final = lazy.pattern(r"[^\W\d_][\w'’&/-]*(?: [\w'’&/-]+){0,3}(?: \([^()\n]{1,24}\))?:?")
 _LEAST_SCRAPS: Final = 1 / 15  # of the characters of a page

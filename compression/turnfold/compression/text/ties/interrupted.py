@@ -17,6 +17,7 @@ from turnfold.compression import lazy
 from turnfold.compression.text.blocks import Range
 from turnfold.compression.text.dialogue.transcripts import cues
 from turnfold.compression.text.lexicon import all_words
+from turnfold.compression.text.spans import STOPS
 from turnfold.compression.text.ties.pieces import ITEM, StatementPiece
 from turnfold.compression.text.ties.side_by_side import parts_beside
 
@@ -24,7 +25,7 @@ _PARAGRAPH: Final = lazy.pattern(r"^[^\S\n]*+\S[^\n]*(?:\n[^\S\n]*+\S[^\n]*)*+",
 #: The end of a line with which no sentence ends.
 _UNENDED: Final = lazy.pattern(r"[^\W_][,’')”»\]-]?\Z")
 _BLANK_LINE: Final = lazy.pattern(r"\n[ \t\r]*\n")
-_TERMINATORS: Final = frozenset(".!?:;…。！？：；।॥؟۔｡")
+_TERMINATORS: Final = frozenset(f".!?:;…。！？：；｡{STOPS}")
 _CLOSING: Final = " \t\r\n\"'”’»)]*_"
 _OPENING: Final = " \t\"'“‘„«*_"
 _WORD: Final = lazy.pattern(r"[^\W\d_]{2,}")
@@ -41,7 +42,7 @@ _VERSE_WORDS: Final = (2, 12)
 _VERSE_LENGTH: Final = 70
 _MOSTLY: Final = 0.7  # of a text's lines are verses, and of a verse letters
 _FUNCTION_WORDS: Final = all_words("function_words")
-_STOPS: Final = frozenset(".!?…।॥؟۔")
+_STOPS: Final = frozenset(f".!?…{STOPS}")
 
 
 def interrupted_ties(text: str, pieces: Sequence[StatementPiece]) -> Iterator[tuple[int, int]]:

@@ -16,6 +16,7 @@ from typing import Final
 
 from turnfold.compression import lazy
 from turnfold.compression.text.lexicon import all_words
+from turnfold.compression.text.spans import STOPS
 from turnfold.compression.text.ties.marked_lines import PRICE, says_per_what
 from turnfold.compression.text.ties.pieces import StatementPiece
 from turnfold.compression.text.writers import written_by
@@ -25,7 +26,7 @@ Pair = tuple[int, int]
 _FUNCTION_WORDS: Final = all_words("function_words")
 _BLANK_LINE: Final = lazy.pattern(r"\n[ \t>\r]*\n\s*\Z")
 _QUOTED: Final = lazy.pattern(r"[ \t]*((?:>[ \t]?)+)")
-_ENDS: Final = frozenset(".!?…。！？।॥؟۔｡")
+_ENDS: Final = frozenset(f".!?…。！？｡{STOPS}")
 _COLONS: Final = frozenset(":：")
 _GOES_ON: Final = frozenset(";,；，、")
 _BOTH: Final = lazy.pattern(

@@ -13,7 +13,7 @@ from typing import Final
 
 from turnfold.compression import lazy
 from turnfold.compression.text.lexicon import all_words, lexicon
-from turnfold.compression.text.spans import QUESTION_MARKS, Span
+from turnfold.compression.text.spans import QUESTION_MARKS, STOPS, Span
 from turnfold.compression.text.ties.hints import ASCII_NAMES, DENSE, Hints
 from turnfold.compression.text.ties.listed_phrases import LISTED, OPENING, RARE_PHRASES, RARE_WORDS
 
@@ -48,7 +48,7 @@ ITEM: Final = lazy.pattern(
 )
 _END: Final = 6
 #: The end of a sentence and of its line, not of its paragraph.
-_WHOLE: Final = lazy.pattern(r"[.!?…。！？।॥؟۔｡][\"'”’»)\]]{0,2}[ \t\r]?\n\Z")
+_WHOLE: Final = lazy.pattern(rf"[.!?…。！？｡{STOPS}][\"'”’»)\]]{{0,2}}[ \t\r]?\n\Z")
 _STYLE: Final = lazy.pattern(r"[ \t]*([(（]?)(?:(\d)+|[^\W\d_]+|(\W))([.)°º）、．]?)")
 _NUMBER: Final = lazy.pattern(r"[ \t]*\(?(\d{1,3})[.)]")
 _LEAD: Final = lazy.pattern(r"[\s\"'“”„«»「『(（*_>\-–—•…]*(?:\(?\d{1,3}[.)]\s+)?[\s\"'“”„«»「『(（*_]*")

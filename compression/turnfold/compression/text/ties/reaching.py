@@ -13,6 +13,7 @@ from typing import Final
 
 from turnfold.compression import lazy
 from turnfold.compression.text.lexicon import lexicon
+from turnfold.compression.text.spans import STOPS
 from turnfold.compression.text.ties.cues import CUES
 from turnfold.compression.text.ties.pieces import StatementPiece
 
@@ -49,7 +50,7 @@ _MARKER: Final = lazy.pattern(r"[ \t]*\(?([A-Ha-h]|\d{1,2})[.)]")
 _LETTER: Final = lazy.pattern(r"(?<![\w.])(?:[B-H]|A(?!\s[^\W\d_A-Z]))(?![\w.']\w)")
 _COUNTED: Final = lazy.pattern(r"\b([^\W\d_]{2,12}) (\d{1,2})\b(?![.,:]\d)")
 _ALSO: Final = lazy.pattern(r"(?<=\d) (?:and|or|&|und|oder|et|ou|y|o|e|en|of|i|lub|и|или|och|eller|ve|veya) (\d{1,2})\b")
-_ENDED: Final = lazy.pattern(r"[.!?…。！？।؟]\S{0,2}\s*\Z")
+_ENDED: Final = lazy.pattern(rf"[.!?…。！？{STOPS}]\S{{0,2}}\s*\Z")
 _FEWEST_LINES: Final = 6  # of an output
 _VARYING: Final = lazy.pattern(r"\d[\da-f]*|\W+")
 

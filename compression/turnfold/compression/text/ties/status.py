@@ -15,6 +15,7 @@ from typing import Final
 
 from turnfold.compression import lazy
 from turnfold.compression.text.lexicon import lexicon
+from turnfold.compression.text.spans import STOPS
 from turnfold.compression.text.ties.paragraph import HEADED
 from turnfold.compression.text.ties.pieces import ITEM, StatementPiece, before_in_line
 
@@ -54,7 +55,7 @@ _TOP: Final = 12  # sentences among which a page's status stands, titles and fie
 _TOP_CHARACTERS: Final = 600
 _HEAD: Final = 80  # characters of a head that stands in its line
 _COLONS: Final = lazy.pattern(r"[ \u00a0]?[:：](?=\s|[^\W\d_])")
-_ENDS: Final = (*".!?。！？।؟",)
+_ENDS: Final = (*f".!?。！？{STOPS}",)
 _HEADING: Final = lazy.pattern(r"#{1,6}[ \t]+(?=\S)")
 _FARTHEST: Final = 4000  # characters from a part to its heading
 
