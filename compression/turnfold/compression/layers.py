@@ -46,7 +46,7 @@ from turnfold.compression.text.names.entities import Entity, entities
 from turnfold.compression.text.sections import is_heading, sections_of
 from turnfold.compression.text.sentences import sentences
 from turnfold.compression.text.spans import whole_character
-from turnfold.compression.text.statements import Statements, statements
+from turnfold.compression.text.statements import Statements, shown_statements
 from turnfold.compression.tokens import Count
 
 #: Scorers by the name that a request may give.
@@ -258,14 +258,14 @@ class Compressor:
 
     def sentences(self, text: str) -> list[str]:
         """The sentences of a text that `compress` passes to the scorer."""
-        return [span.of(text) for span in statements(text, data_blocks(text)).spans]
+        return [span.of(text) for span in shown_statements(text, data_blocks(text)).spans]
 
     def rated_by(self, scorer: Scorer) -> Compressor:
         """A copy with another scorer."""
         return Compressor(scorer, relevance=self._relevance, count=self._count)
 
     def _judge(self, text: str, scorer: Scorer, query: str | None) -> JudgedText:
-        read = statements(text, data_blocks(text))
+        read = shown_statements(text, data_blocks(text))
         pieces = [span.of(text) for span in read.spans]
         central = scores_of(scorer, pieces, query)
         source = JudgedText(

@@ -32,7 +32,7 @@ from turnfold.compression.text.dialogue.signals import signal_weight
 from turnfold.compression.text.lower import lower_text, words, words_within
 from turnfold.compression.text.quotes import Quote, Source
 from turnfold.compression.text.spans import QUESTION_MARKS, bare_range
-from turnfold.compression.text.statements import Statements, StatementsAlone, objection, statements
+from turnfold.compression.text.statements import Statements, StatementsAlone, objection, shown_statements, statements
 from turnfold.compression.tokens import Count
 
 _FACT: Final = lazy.pattern(r"(?<=\w )[^\W\d_a-z][^\W_]+|\w*\d[\w.,:/-]*|[\u30a1-\u30f6]{3,}")
@@ -147,15 +147,19 @@ def _may_order(source: Source, said: Sequence[str]) -> bool:
 
 
 def _objections(sources: Sequence[Source], places: range, memo: Memo) -> list[Quote]:
-    """Objections in these messages to earlier ones ("No, it wasn't.")."""
+    """Objections in these messages to earlier ones ("No, it wasn't."), with what they need."""
     inside = range(places.start, min(len(sources), places.stop))
-    return [Quote(i, *said) for i in inside if sources[i].role != "tool" and (said := _objection(sources[i], memo))]
+    return [Quote(i, *said) for i in inside if sources[i].role != "tool" for said in _objection(sources[i], memo)]
 
 
-def _objection(source: Source, memo: Memo) -> tuple[int, int] | None:
-    def read() -> tuple[int, int] | None:
-        first = objection(source.text)
-        return first and bare_range(first, first.of(source.text))
+def _objection(source: Source, memo: Memo) -> Sequence[tuple[int, int]]:
+    def read() -> Sequence[tuple[int, int]]:
+        text = source.text
+        first = objection(text)
+        if first is None:
+            return ()
+        whole = shown_statements(text)
+        return [bare_range(whole.spans[i], whole.spans[i].of(text)) for i in sorted(whole.with_needs(0))]
 
     return memo.get(("objection", source.key), read)
 
@@ -284,9 +288,14 @@ class _ReadStatements(NamedTuple):
 
 
 def _read(source: Source) -> _ReadStatements:
-    read = statements(source.text)
+    read = shown_statements(source.text)
     pieces, said = _said(source.text, read)
-    return _ReadStatements(read, pieces, said, read.complete(_ordering(source, read, pieces, said)))
+    orders = _ordering(source, read, pieces, said)
+    if orders:  # which are told without the rest of a short message
+        read = statements(source.text)
+        pieces, said = _said(source.text, read)
+        orders = read.complete(_ordering(source, read, pieces, said))
+    return _ReadStatements(read, pieces, said, orders)
 
 
 def _said(text: str, read: Statements) -> tuple[list[str], list[list[str]]]:

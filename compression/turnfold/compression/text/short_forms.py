@@ -1,7 +1,8 @@
 """Abbreviations whose full stop does not end a sentence ("Ms. Duarte", "3 Mio. Euro", "рис. 5").
 
-Lives here: the segmenter's cuts behind short forms that it takes for ends of sentences. Does not belong here: cutting a text
-(``sentences``); the words (``lexicon/short_forms.txt``, by what stands behind them: a small letter, a number, a capital).
+Lives here: the segmenter's cuts behind short forms that it takes for ends of sentences, and the month that it takes for a short
+form. Does not belong here: cutting a text (``sentences``); the words (``lexicon/short_forms.txt``, by what stands behind them: a
+small letter, a number, a capital).
 """
 
 from __future__ import annotations
@@ -35,6 +36,8 @@ _SHORTENED: Final = lazy.pattern(
     r"(?:[b-df-hj-np-tv-xzčćďłńňřśšťžźżçñß]{2,}"
     r"|[\u0400-\u04ff]{1,3}[.-][\u0400-\u04ff]{1,4}|[\u0400-\u04ff]{0,4}[б-дж-зк-нп-тф-щґђѓјљњћќџ])\."
 )
+_MONTH: Final = "May. "
+_IN_MAY: Final = lazy.pattern(r"May\. (?<=[a-z0-9] May\. )(?=[A-Z\"“(])")
 _LATIN_END: Final = lazy.pattern(r"[A-Za-z]\.\s*\Z")
 #: The segmenter's rules for Cyrillic, which know no short forms in Latin script.
 _CYRILLIC_RULES: Final = "ru"
@@ -43,12 +46,20 @@ _CYRILLIC_RULES: Final = "ru"
 def segments(rules: str, text: str) -> list[str]:
     """The segmenter's sentences of a text; a short form in Latin script is read by English rules among Cyrillic ones too."""
     found: list[str] = sentencex.segment(rules, text)
+    if _MONTH in text:
+        found = [part for piece in found for part in _cut_behind_may(piece)]
     if rules != _CYRILLIC_RULES or not any(map(_is_latin, found[:-1])) or "".join(found) != text:
         return found
     english = set(accumulate(map(len, sentencex.segment("en", text))))
     ends = accumulate(map(len, found[:-1]))
     kept = [end for end, piece in zip(ends, found, strict=False) if end in english or not _is_latin(piece)]
     return [text[start:end] for start, end in pairwise([0, *kept, len(text)])]
+
+
+def _cut_behind_may(piece: str) -> list[str]:
+    """The piece, cut behind the month, which the segmenter takes for a short form: "It lasts until May. Lorries ..."."""
+    ends = [m.end() for m in _IN_MAY.finditer(piece)]
+    return [piece[start:end] for start, end in pairwise([0, *ends, len(piece)])]
 
 
 def _is_latin(piece: str) -> bool:

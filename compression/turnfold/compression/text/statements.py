@@ -46,6 +46,7 @@ from turnfold.compression.text.ties.referring import referring_ties
 from turnfold.compression.text.ties.run_in_heads import run_in_ties
 from turnfold.compression.text.ties.scope import scope_ties
 from turnfold.compression.text.ties.series import without_series
+from turnfold.compression.text.ties.short_paragraphs import is_short_paragraph, short_paragraph_ties
 from turnfold.compression.text.ties.status import status_ties
 from turnfold.compression.text.unmarked_speech import unmarked_speech
 from turnfold.compression.text.writers import written_by
@@ -111,6 +112,7 @@ def _comments(rule: _Rule) -> _Rule:
 
 
 _ALL_RULES: Final = (*_RULES, *_TWO_SIDED, framed_ties)
+_SHOWN_RULES: Final = (*_ALL_RULES, lambda text, pieces: short_paragraph_ties(text, [piece.span for piece in pieces]))
 #: The same of what limits, corrects or introduces a sentence.
 _LIMITING_RULES: Final[tuple[_Rule, ...]] = (
     *map(_comments, _RULES),
@@ -191,7 +193,18 @@ class Statements:
 
 def statements(text: str, blocks: Sequence[Span] | None = None) -> Statements:
     """The text as statements; linear. `blocks` as for ``sentences``."""
-    return Statements(*_read(text, blocks, _ALL_RULES))
+    text = with_line_feeds(text)
+    cut, pieces = _sentences_of(text, blocks)
+    return Statements(*_of([text], [cut], [pieces])[0])
+
+
+def shown_statements(text: str, blocks: Sequence[Span] | None = None) -> Statements:
+    """The same for whoever shows a part of the text: of short paragraphs of short texts all or nothing."""
+    text = with_line_feeds(text)
+    cut = _with_labels(text, sentences(text, blocks))
+    if is_short_paragraph(text, cut):
+        return Statements((Span(0, len(text)),), ((),), (sum(kind != "label" for _, _, kind in cut),))
+    return Statements(*_of([text], [cut], [_pieces([text], [cut])[0] if len(cut) > 1 else []], _SHOWN_RULES)[0])
 
 
 class StatementsAlone:
@@ -205,12 +218,6 @@ class StatementsAlone:
     def with_needs(self) -> Statements:
         """``statements(text)``; the sentences are not read again."""
         return Statements(*_of([self._text], [self._cut], [self._pieces])[0])
-
-
-def _read(text: str, blocks: Sequence[Span] | None, rules: Sequence[_Rule]) -> _Columns:
-    text = with_line_feeds(text)
-    cut, pieces = _sentences_of(text, blocks)
-    return _of([text], [cut], [pieces], rules)[0]
 
 
 def _sentences_of(text: str, blocks: Sequence[Span] | None) -> tuple[list[Span], list[StatementPiece]]:
@@ -363,8 +370,7 @@ def objection(text: str) -> Span | None:
     """The first statement of a message that ``objects``; else None."""
     if not objects(text):
         return None
-    spans, _, _ = _read(text, None, ())  # nobody asks what it needs
-    return spans[0]
+    return StatementsAlone(text).statements.spans[0]
 
 
 def _with_labels(text: str, spans: Sequence[Span]) -> list[Span]:

@@ -1,7 +1,8 @@
-"""Cues: bits for the cue words of sentences and their position: anywhere, first, last, or one after another.
+"""Cues: the listed phrases of sentences (``lexicon/ties.txt``), and bits for cue words by their position: anywhere, first, last,
+or one after another.
 
-Lives here: the words that rules of ties ask many sentences for, and looking all of them up at once, in columns. Does not belong
-here: what a rule says of a sentence that has such a word.
+Lives here: the phrases and words that rules of ties ask many sentences for, and looking all of them up at once, in columns. Does
+not belong here: what a rule says of a sentence that has such a word.
 
 A rule that asks for a cue costs a sentence one look at a number; a set of words costs five times as much. A cue may promise more
 than it keeps: where it asks for one word behind another, any of its first words may stand in front of any of its second ones.
@@ -17,12 +18,60 @@ import numpy as np
 from numpy.typing import NDArray
 
 from turnfold.compression.text.lexicon import lexicon
-from turnfold.compression.text.ties.listed_phrases import LISTED, RARE, SWEEPING
 
 _Bits = NDArray[np.uint64]
 
 _TIES: Final = lexicon("ties")
 _REFERENCES: Final = lexicon("references")
+
+
+# ---------------------------------------------------------------- phrases
+
+
+def _phrases(section: str) -> dict[str, tuple[tuple[str, ...], ...]]:
+    found: dict[str, tuple[tuple[str, ...], ...]] = {}
+    for phrase in sorted(_TIES[section]):
+        parts = tuple(phrase.split("_"))
+        found[parts[0]] = (*found.get(parts[0], ()), parts)
+    return found
+
+
+LISTED: Final = {
+    name: _phrases(name)
+    for name in (
+        *("restricts", "follows", "answers", "back", "ahead", "supposes", "counts", "points", "conditions"),
+        *("ordinals", "objects", "pronouns", "persons", "sweeping", "verdicts", "retracts"),
+        *("amends", "revokes", "limits", "doubted-later", "frames", "narrows", "skips", "requires", "limiting"),
+    )
+}
+_USUAL: Final = frozenset({"that", "this", "these", "they", "she", "or"})
+#: Words of which a verdict has one.
+SWEEPING: Final = frozenset(LISTED["sweeping"])
+
+
+def _by_telling_word(names: Iterable[str]) -> dict[str, list[tuple[str, str, frozenset[str]]]]:
+    """The phrases of some lists, each with its list and its words, by a word of theirs that few sentences have."""
+    found: dict[str, list[tuple[str, str, frozenset[str]]]] = {}
+    for name in names:
+        for phrase in (phrase for phrases in LISTED[name].values() for phrase in phrases):
+            telling = max(phrase, key=lambda word: (word not in _USUAL, len(word)))
+            found.setdefault(telling, []).append((name, f" {' '.join(phrase)} ", frozenset(phrase)))
+    return found
+
+
+#: Lists of which most texts have nothing.
+RARE: Final = ("back", "ahead", "verdicts", "retracts", "revokes", "frames", "requires")
+#: Their phrases, by a word of each.
+RARE_PHRASES: Final = _by_telling_word(RARE)
+#: Words of which each of their phrases has one.
+RARE_WORDS: Final = frozenset(RARE_PHRASES)
+#: Lists that no sentence is asked for at its beginning alone.
+_NOT_OPENING: Final = frozenset((*RARE, "points", "persons", "sweeping", "limits", "limiting"))
+#: The other lists with phrases that begin with a word, and these phrases.
+OPENING: Final = {name: phrases for name, phrases in LISTED.items() if name not in _NOT_OPENING}
+
+
+# ---------------------------------------------------------------- cues
 
 
 def first_words(phrases: Iterable[str]) -> frozenset[str]:

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Final
 
 from turnfold.compression import lazy
 from turnfold.compression.text.heads import REMARK, SECTION, SETTING
 from turnfold.compression.text.lexicon import lexicon
 from turnfold.compression.text.spans import STOPS
-from turnfold.compression.text.ties.cues import CUES
-from turnfold.compression.text.ties.listed_phrases import LISTED
+from turnfold.compression.text.ties.cues import CUES, LISTED
 from turnfold.compression.text.ties.pieces import StatementPiece
 from turnfold.compression.text.ties.reaching import limited_too
 
@@ -397,7 +397,8 @@ def _contrasted(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
         if piece.kind or piece.item or piece.starts_line or before.kind or piece.asks or before.asks:
             continue
         about = _stems(piece.said[:_NEAR_START])
-        if not about.isdisjoint(_stems(before.said)) or not _UNIVERSAL.isdisjoint(before.said):
+        told = _stems(before.said)
+        if not about.isdisjoint(told) or not _UNIVERSAL.isdisjoint(before.said) or not told.isdisjoint(_denied(piece.said)):
             yield i - 1, i
             yield from limited_too(pieces, i)
             if not _EXCEPTIONS.isdisjoint(piece.said):
@@ -410,6 +411,11 @@ def _contrasted(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
             and len(_stems(piece.said) & _stems(pieces[i - 2].said)) > 1
         ):
             yield i - 2, i
+
+
+def _denied(said: Sequence[str]) -> set[str]:
+    """The stems of the words right behind a negative one: "without booking"."""
+    return _stems([word for before, word in pairwise(said) if before in _NEGATIVE])
 
 
 def _stems(said: Sequence[str]) -> set[str]:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from turnfold.compression import lazy
-from turnfold.compression.text.lexicon import lexicon
+from turnfold.compression.text.lexicon import all_words, lexicon
 from turnfold.compression.text.ties.cues import ARTICLES, CUES
 from turnfold.compression.text.ties.pieces import StatementPiece
 
@@ -21,6 +21,9 @@ Pair = tuple[int, int]
 
 _TIES: Final = lexicon("ties")
 _ANAPHORS: Final = _TIES["anaphors"]
+_FUNCTION_WORDS: Final = all_words("function_words")
+#: Words for something that was said, and for nothing else: "Der Aufzug darf dafür nicht benutzt werden."
+_FOR_THAT: Final = frozenset(("dafür", "davon", "daran", "daraus", "dagegen"))
 _SETTINGS: Final = _TIES["settings"]
 _DENSE_SETTINGS: Final = tuple(_TIES["settings-run-on"])
 _ASKING_WHAT: Final = _TIES["asking-what"]
@@ -103,7 +106,7 @@ def following_ties(pieces: Sequence[StatementPiece]) -> list[Pair]:
             answers = reporting and _reports(last)
             disputes = answers and not _NEGATIVE.isdisjoint(said) and _reports(piece)
             points = leans or disputes or _lacks_standard(said) or (sets and not _POINTING.isdisjoint(said[1:2]))
-            points = points or differs
+            points = points or differs or _counts_nothing(piece)
             told = sets or points or (answers and not _reports(piece))
             if points:
                 found.append((i, i - 1))
@@ -150,13 +153,22 @@ def _lacks_standard(said: Sequence[str]) -> bool:
     return said[0] in ARTICLES and not _ONES.isdisjoint(said[2:3])
 
 
+def _counts_nothing(piece: StatementPiece) -> bool:
+    """Whether it has a figure at its end and does not say what of: "The ceiling is 210."."""
+    said = piece.said
+    if not 2 < len(said) <= _FRAGMENT_WORDS or not said[-1].isdecimal():
+        return False
+    return said[-2] in _FUNCTION_WORDS or said[-2] in _REPORTS  # behind a noun it is a number: "valve 3"
+
+
 def _leans(piece: StatementPiece, before: StatementPiece) -> bool:
     """Whether it is a fragment, denies, or is an order or clause about what it does not name: "Halve it for children."."""
     said = piece.said
     if said[0] in _SPEAKERS:
         return False
     points = not _ANAPHORS.isdisjoint(said)
-    if points and not _NEGATIVE.isdisjoint(said) and not piece.names_something:
+    denies = points and not _NEGATIVE.isdisjoint(said) and not piece.names_something
+    if denies or not _FOR_THAT.isdisjoint(said):
         return True
     if len(said) > _LEANING_WORDS or not _SPEAKERS.isdisjoint(said):
         return False

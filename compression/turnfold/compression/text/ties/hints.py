@@ -1,7 +1,7 @@
 """Features of a whole text, so that rules skip what it does not contain.
 
 Lives here: what is found out once for all sentences of a text. Does not belong here: what one sentence is asked
-(``pieces``), the lists of words that tell (``cues``, ``listed_phrases``).
+(``pieces``), the lists of words that tell (``cues``).
 """
 
 from __future__ import annotations
@@ -13,8 +13,7 @@ from operator import or_
 from typing import Final, Protocol
 
 from turnfold.compression import lazy
-from turnfold.compression.text.ties.cues import CUES
-from turnfold.compression.text.ties.listed_phrases import OPENING, RARE
+from turnfold.compression.text.ties.cues import CUES, OPENING, RARE
 
 #: What begins a name or is in a figure, in ASCII: the signs that tell are one class, which the regex engine finds fast.
 ASCII_NAMES: Final = lazy.pattern(r"[A-Z0-9`._/@](?:(?<=[\w,;:] [A-Z])[^\W_]+|(?<=[\d`])|(?<=\w[._/@])\w)")

@@ -1,6 +1,6 @@
 """One sentence with its properties: does it answer, withdraw, restrict, point back?
 
-Lives here: a sentence's answers. Does not belong here: the lists of phrases that tell (``listed_phrases``), which sentences are
+Lives here: a sentence's answers. Does not belong here: the lists of phrases that tell (``cues``), which sentences are
 one statement or need each other (``statements``).
 """
 
@@ -14,8 +14,8 @@ from typing import Final
 from turnfold.compression import lazy
 from turnfold.compression.text.lexicon import all_words, lexicon
 from turnfold.compression.text.spans import QUESTION_MARKS, STOPS, Span
+from turnfold.compression.text.ties.cues import LISTED, OPENING, RARE_PHRASES, RARE_WORDS
 from turnfold.compression.text.ties.hints import ASCII_NAMES, DENSE, Hints
-from turnfold.compression.text.ties.listed_phrases import LISTED, OPENING, RARE_PHRASES, RARE_WORDS
 
 _SHORT_WORDS: Final = 5  # a sentence of so few words that names nothing says little by itself
 _FEWEST_WORDS: Final = 2  # of so few, even if it names something
