@@ -62,8 +62,7 @@ def test_a_standing_order_is_kept_among_prose(order: str) -> None:
 
 def test_a_name_is_found_wherever_it_stands() -> None:
     """Behind a letter that begins its sentence too, and in one of several texts that are read together."""
-    rain = "It rained on the roof. " * 5
-    texts = [f"{rain}A Pump came. It is the Ching.", f"I Ching is old. {rain}"]
+    texts = ["It rained on the roof. A Pump came. It is the Ching.", "I Ching is old. It rained."]
     assert [one.facts for one in Reader().read([(text, "user") for text in texts])] == [
         {1: ("Pump",), 2: ("Ching",)},
         {0: ("Ching",)},
