@@ -46,7 +46,7 @@ from turnfold.compression.text.names.entities import Entity, entities
 from turnfold.compression.text.sections import is_heading, sections_of
 from turnfold.compression.text.sentences import sentences
 from turnfold.compression.text.spans import whole_character
-from turnfold.compression.text.statements import Statements, shown_statements, statements
+from turnfold.compression.text.statements import Statements, statements
 from turnfold.compression.tokens import Count
 
 #: Scorers by the name that a request may give.
@@ -58,8 +58,6 @@ SCORERS: Final[Mapping[str, Scorer]] = {
 }
 LAYERS: Final = (0, 1, 2)
 
-_USUAL_RATIO: Final = 0.3
-_USUAL_SENTENCES: Final = 3
 _IMPORTANT: Final = 0.75
 _FAILURE_WEIGHT: Final = 6.0  # of the one line among many that reports a failure
 _ROW: Final = 40  # tokens to which data in a section is cut, at least
@@ -85,16 +83,11 @@ class CompressRequest:
 
     text: str
     layer: int = 1
-    l1_ratio: float = _USUAL_RATIO
-    l2_max_sentences: int = _USUAL_SENTENCES
+    l1_ratio: float = 0.3
+    l2_max_sentences: int = 3
     sections: bool = True
     query: str | None = None
     scorer: str | None = None
-
-    @property
-    def wants_little(self) -> bool:
-        """Whether it asks for less than usual. Otherwise a short paragraph is shown whole."""
-        return self.l1_ratio < _USUAL_RATIO or self.l2_max_sentences < _USUAL_SENTENCES
 
     def __post_init__(self) -> None:
         require(
@@ -111,11 +104,6 @@ class CompressRequest:
                 f"must be one of {', '.join(SCORERS)}",
             ),
         )
-
-
-def _read(request: CompressRequest) -> Statements:
-    read = statements if request.wants_little else shown_statements
-    return read(request.text, data_blocks(request.text))
 
 
 def _signals(read: Statements, pieces: Sequence[str]) -> list[float]:
@@ -240,7 +228,7 @@ class Compressor:
     def _compress(self, request: CompressRequest) -> CompressedResult:
         scorer = SCORERS[request.scorer] if request.scorer else self._scorer
         query = request.query if request.query and request.query.strip() else None
-        source = self._judge(request, scorer, query)
+        source = self._judge(request.text, scorer, query)
         whole = Layer(request.text, self._count(request.text))
         facts, told = self._facts(source, whole, request.l1_ratio)
         chosen = choose_summary(source, request.l2_max_sentences, facts.tokens)
@@ -268,16 +256,16 @@ class Compressor:
         """
         return drill_down(result.sections, section_id, layer)
 
-    def sentences(self, request: CompressRequest) -> list[str]:
+    def sentences(self, text: str) -> list[str]:
         """The sentences of a text that `compress` passes to the scorer."""
-        return [span.of(request.text) for span in _read(request).spans]
+        return [span.of(text) for span in statements(text, data_blocks(text)).spans]
 
     def rated_by(self, scorer: Scorer) -> Compressor:
         """A copy with another scorer."""
         return Compressor(scorer, relevance=self._relevance, count=self._count)
 
-    def _judge(self, request: CompressRequest, scorer: Scorer, query: str | None) -> JudgedText:
-        text, read = request.text, _read(request)
+    def _judge(self, text: str, scorer: Scorer, query: str | None) -> JudgedText:
+        read = statements(text, data_blocks(text))
         pieces = [span.of(text) for span in read.spans]
         central = scores_of(scorer, pieces, query)
         source = JudgedText(

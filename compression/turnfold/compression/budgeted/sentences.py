@@ -17,7 +17,7 @@ from turnfold.compression.text.dialogue.self_statements import fact_weight, stat
 from turnfold.compression.text.dialogue.signals import signal_weight
 from turnfold.compression.text.lower import lower_text, words
 from turnfold.compression.text.spans import Span
-from turnfold.compression.text.statements import objects, shown_statements, statements
+from turnfold.compression.text.statements import objects, statements
 from turnfold.compression.text.words import fold, run_on_terms, term
 from turnfold.compression.tokens import Count
 
@@ -61,8 +61,7 @@ def told_sentences(messages: Sequence[tuple[str, str]], count: Count) -> tuple[T
     """The statements of messages (role, content) that can be told, in order."""
     found: list[ToldSentence] = []
     for number, (role, content) in enumerate(messages):
-        # What users say about themselves is told without the rest of a short message.
-        read = statements(content) if role == "user" else shown_statements(content)
+        read = statements(content)
         weighed = [_weigh(role, content, span, size) for span, size in zip(read.spans, read.sizes, strict=True)]
         best = sorted(range(len(weighed)), key=lambda i: (-weighed[i][1], i))[:_PER_MESSAGE]
         objecting = role != "tool" and objects(content)

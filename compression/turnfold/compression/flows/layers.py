@@ -71,7 +71,7 @@ def layer_steps(
     rated: dict[str, float] = {}
     pieces: list[str] = []
     if wish.rates:
-        pieces = compressor.sentences(request)
+        pieces = compressor.sentences(request.text)
         scores = yield from score_sentences(pieces, request.query)
         rated = {piece: score for piece, score in zip(pieces, scores, strict=True) if score is not None}
         compressor = compressor.rated_by(GivenScores(rated, SCORERS[request.scorer or "composite"]))

@@ -25,7 +25,7 @@ from turnfold.compression.text.lower import words_within
 from turnfold.compression.text.names.entities import entities
 from turnfold.compression.text.sections import leading_spans
 from turnfold.compression.text.spans import Span
-from turnfold.compression.text.statements import Statements, shown_statements
+from turnfold.compression.text.statements import Statements, statements
 from turnfold.compression.tokens import Count
 
 #: Replaces omitted text.
@@ -81,7 +81,7 @@ def shorten(text: str, keep: int, *, role: str, words: frozenset[str] | None = N
     whole = count(text)
     if whole <= keep:
         return text
-    read = shown_statements(text)
+    read = statements(text)
     spans = read.spans
     if len(spans) < 2:
         return text

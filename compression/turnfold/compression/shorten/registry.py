@@ -41,7 +41,7 @@ from turnfold.compression.text.dialogue.own_words import own_words
 from turnfold.compression.text.file_edits import bare_line, may_hold_blocks
 from turnfold.compression.text.kinds import parts
 from turnfold.compression.text.spans import Span
-from turnfold.compression.text.statements import shown_statements
+from turnfold.compression.text.statements import statements
 from turnfold.compression.text.ties.reaching import telling_ends
 from turnfold.compression.text.wrapped_lines import broken_lines
 from turnfold.compression.tokens import Count
@@ -80,7 +80,7 @@ def _with_ties(rows: list[WeighedLine], text: str) -> list[WeighedLine]:
     lines = text.rstrip("\n").split("\n")
     if len(lines) != len(rows):
         return rows
-    read = shown_statements(text)
+    read = statements(text)
     breaks = [i for i, sign in enumerate(text) if sign == "\n"]
     at = [range(bisect_left(breaks, s.start), bisect_left(breaks, s.end - 1) + 1) for s in read.spans]
     needs: dict[int, dict[int, None]] = {}

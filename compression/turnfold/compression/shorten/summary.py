@@ -32,7 +32,7 @@ from turnfold.compression.text.dialogue.signals import signal_weight
 from turnfold.compression.text.lower import lower_text, words, words_within
 from turnfold.compression.text.quotes import Quote, Source
 from turnfold.compression.text.spans import QUESTION_MARKS, bare_range
-from turnfold.compression.text.statements import Statements, StatementsAlone, objection, shown_statements, statements
+from turnfold.compression.text.statements import Statements, StatementsAlone, objection, statements
 from turnfold.compression.tokens import Count
 
 _FACT: Final = lazy.pattern(r"(?<=\w )[^\W\d_a-z][^\W_]+|\w*\d[\w.,:/-]*|[\u30a1-\u30f6]{3,}")
@@ -158,7 +158,7 @@ def _objection(source: Source, memo: Memo) -> Sequence[tuple[int, int]]:
         first = objection(text)
         if first is None:
             return ()
-        whole = shown_statements(text)
+        whole = statements(text)
         return [bare_range(whole.spans[i], whole.spans[i].of(text)) for i in sorted(whole.with_needs(0))]
 
     return memo.get(("objection", source.key), read)
@@ -288,14 +288,9 @@ class _ReadStatements(NamedTuple):
 
 
 def _read(source: Source) -> _ReadStatements:
-    read = shown_statements(source.text)
+    read = statements(source.text)
     pieces, said = _said(source.text, read)
-    orders = _ordering(source, read, pieces, said)
-    if orders:  # which are told without the rest of a short message
-        read = statements(source.text)
-        pieces, said = _said(source.text, read)
-        orders = read.complete(_ordering(source, read, pieces, said))
-    return _ReadStatements(read, pieces, said, orders)
+    return _ReadStatements(read, pieces, said, read.complete(_ordering(source, read, pieces, said)))
 
 
 def _said(text: str, read: Statements) -> tuple[list[str], list[list[str]]]:

@@ -46,7 +46,6 @@ from turnfold.compression.text.ties.referring import referring_ties
 from turnfold.compression.text.ties.run_in_heads import run_in_ties
 from turnfold.compression.text.ties.scope import scope_ties
 from turnfold.compression.text.ties.series import without_series
-from turnfold.compression.text.ties.short_paragraphs import is_short_paragraph, short_paragraph_ties
 from turnfold.compression.text.ties.status import status_ties
 from turnfold.compression.text.unmarked_speech import unmarked_speech
 from turnfold.compression.text.writers import written_by
@@ -112,7 +111,6 @@ def _comments(rule: _Rule) -> _Rule:
 
 
 _ALL_RULES: Final = (*_RULES, *_TWO_SIDED, framed_ties)
-_SHOWN_RULES: Final = (*_ALL_RULES, lambda text, pieces: short_paragraph_ties(text, [piece.span for piece in pieces]))
 #: The same of what limits, corrects or introduces a sentence.
 _LIMITING_RULES: Final[tuple[_Rule, ...]] = (
     *map(_comments, _RULES),
@@ -196,15 +194,6 @@ def statements(text: str, blocks: Sequence[Span] | None = None) -> Statements:
     text = with_line_feeds(text)
     cut, pieces = _sentences_of(text, blocks)
     return Statements(*_of([text], [cut], [pieces])[0])
-
-
-def shown_statements(text: str, blocks: Sequence[Span] | None = None) -> Statements:
-    """The same for whoever shows a part of the text: of short paragraphs of short texts all or nothing."""
-    text = with_line_feeds(text)
-    cut = _with_labels(text, sentences(text, blocks))
-    if is_short_paragraph(text, cut):
-        return Statements((Span(0, len(text)),), ((),), (sum(kind != "label" for _, _, kind in cut),))
-    return Statements(*_of([text], [cut], [_pieces([text], [cut])[0] if len(cut) > 1 else []], _SHOWN_RULES)[0])
 
 
 class StatementsAlone:

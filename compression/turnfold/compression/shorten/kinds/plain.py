@@ -13,7 +13,7 @@ from turnfold.compression import lazy
 from turnfold.compression.shorten.evidence import graded_lines, grades, odd_settings, with_messages
 from turnfold.compression.shorten.lines import WeighedLine, needed_above, rows_of, short_lines
 from turnfold.compression.text.beside import beside
-from turnfold.compression.text.statements import shown_statements
+from turnfold.compression.text.statements import statements
 
 _OFTEN: Final = 3
 _VARYING: Final = lazy.pattern(r"[0-9][0-9a-f]*")
@@ -65,7 +65,7 @@ def sentence_rows(text: str) -> list[WeighedLine]:
     """Prose: one row for each statement, after its speaker's label. Numbers and names decide; the first statement of a line is
     worth more.
     """
-    read = shown_statements(text)
+    read = statements(text)
     said = [span.of(text) for span in read.spans]
     labels = {i for i, span in enumerate(read.spans[:-1]) if span.kind == "label" and not said[i].endswith("\n")}
     said = ["" if i in labels else (said[i - 1] if i - 1 in labels else "") + piece for i, piece in enumerate(said)]
