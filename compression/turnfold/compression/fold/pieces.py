@@ -226,6 +226,7 @@ def promote(
     while here and left > least:
         left -= here[0].size
         going.append(here.pop(0))
+    going += _with_last_answers(course, going, [p for p in pieces if p.start >= going[-1].end])
     end = going[-1].end
     done = [p for p in pieces if p.end <= going[0].start]
     if new is Level.LINE:  # a single line for all
@@ -238,3 +239,19 @@ def promote(
             going, done = [*done[kept:], *going], done[:kept]
     merged = [piece_of(course, a, b, new, reopened, keeps=keeps) for a, b in piece_runs(going)]
     return (*done, *merged, *(p for p in pieces if p.start >= end))
+
+
+def _with_last_answers(course: Course, going: Sequence[Piece], behind: Sequence[Piece]) -> list[Piece]:
+    """The pieces right behind that hold all answers to the last user message of `going`, and show none of them.
+
+    That message would be kept for them, next to the following one.
+    """
+    end, found = going[-1].end, list[Piece]()
+    if course.units[end].is_user or not course.has_user(going[0].start, end - 1):
+        return []
+    for piece in behind:
+        if piece.start != end or piece.level is Level.FACTS or course.users[piece.end] > course.users[piece.start]:
+            break
+        found.append(piece)
+        end = piece.end
+    return found if course.units[end].is_user else []
