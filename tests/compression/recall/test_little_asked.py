@@ -68,7 +68,14 @@ def test_a_summary_of_what_was_never_named_is_none_of_the_conversation(asked: st
 
 @pytest.mark.parametrize(
     "asked",
-    ["Summarize it all for Mr Brandt.", "Give me a summary.", "An overview of the Gotland trip, please.", "Recap the above."],
+    [
+        "Summarize it all for Mr Brandt.",
+        "Give me a summary.",
+        "An overview of the Gotland trip, please.",
+        "Recap the above.",
+        "A summary of our Monday call.",
+        "Write an overview of the Q3 Planning meeting.",
+    ],
 )
 def test_one_of_the_conversation_covers_it(asked: str) -> None:
     assert tokens.count(_quoted(asked)) > 200

@@ -245,6 +245,12 @@ _COURTESY: Final = lazy.pattern(rf"(?<!\w)(?:{one_of('requests', 'courtesy')})(?
 _BESIDE_COURTESY: Final = lazy.pattern(rf"(?<!\w)(?:{one_of('requests', 'beside courtesy')})(?!\w)")
 _WORD: Final = lazy.pattern(r"\w")
 _SUBJECT: Final = lazy.pattern(r"\b(?:of|about)\b[^.!?\n]*", re.IGNORECASE)
+#: What is said here may be meant, by a name that nobody has used in it: "our Monday call", "the Q3 Planning meeting".
+_SAID_HERE: Final = lazy.pattern(
+    r"\b(?:our|my|we|us|i|this|these|that|those|above|here|(?:meeting|call|conversation|chat|discussion|talk|session|interview"
+    r"|transcript|thread|document|text|article|paper|report|file|e?mail|message|note|plan|project|trip)s?)\b",
+    re.IGNORECASE,
+)
 
 _OVER_TIME: Final = lazy.pattern(rf"(?<!\w)(?:{one_of('requests', 'over time')})(?!\w)|{one_of('requests', 'over time run-on')}")
 
@@ -272,9 +278,9 @@ def is_courtesy(folded: str) -> bool:
 
 
 def subject(text: str) -> str:
-    """What a message in English asks a summary of, with its preposition; "" if it does not say."""
+    """What a message in English asks a summary of, with its preposition; "" if it does not say, or may mean what is said here."""
     found = _SUBJECT.search(text)
-    return found.group() if found else ""
+    return found.group() if found and not _SAID_HERE.search(found.group()) else ""
 
 
 def without_empty_phrases(folded: str) -> str:
