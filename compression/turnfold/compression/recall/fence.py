@@ -15,7 +15,8 @@ tool's result with the call that it answers: "tool (get_weather Paris): ...". Wh
 question about rows, it says so, lest somebody add up a part: "user [41 of 120 rows]: ...".
 
 A line of quoted text that looks like a role label, and anything that looks like the fence's own brackets, gets a backslash in
-front. One that already had backslashes there gets one more, so that :func:`unescape` restores every text.
+front. One that already had backslashes there gets one more, so that :func:`unescape` restores every text. A key of JSON, or of a
+block of code or YAML, is no label, though it may be named like a role: an agent that edits a file needs its lines as they are.
 """
 
 from __future__ import annotations
@@ -70,7 +71,7 @@ _GAP: Final = rf"[^\S{_BREAK}]{{0,8}}"
 _SPEAKER: Final = rf"(?:[(（][^{_BREAK}]{{1,200}}?[)）])?"
 _LABEL_TAIL: Final = rf"(\\*{_MARKUP}{_ROLE}[*_~`]{{0,3}}{_GAP}{_SPEAKER}{_MARKUP}{_GAP}[:：﹕])"
 # Also the borders of a state block and our own markers: quoted text must not put a state in force or pass for a folded section.
-_LOOK_ALIKE: Final = r"(?:[<＜‹〈][\s/／]*quotes|[\[［]\s*(?:(?:end\s+of\s+)?conversation\s+state|turnfold))"
+_LOOK_ALIKE: Final = r"(?:[<＜‹〈][\s/／]*quotes|[\[［]\s*(?:(?:end\s+of\s+)?conversation\s+state|turnfold)(?!\w))"
 _BRACKET_TAIL: Final = rf"(\\*{_LOOK_ALIKE})"
 _LABEL: Final = lazy.pattern(_LINE_START + _LABEL_TAIL, re.IGNORECASE)
 _ESCAPED_LABEL: Final = lazy.pattern(_LINE_START + r"\\" + _LABEL_TAIL, re.IGNORECASE)
@@ -78,6 +79,14 @@ _ESCAPED_LABEL: Final = lazy.pattern(_LINE_START + r"\\" + _LABEL_TAIL, re.IGNOR
 _BRACKET: Final = lazy.pattern(r"(?<!\\)" + _BRACKET_TAIL, re.IGNORECASE)
 _ESCAPED_BRACKET: Final = lazy.pattern(r"(?<!\\)\\" + _BRACKET_TAIL, re.IGNORECASE)
 _ANY_BRACKET: Final = lazy.pattern(_LOOK_ALIKE, re.IGNORECASE)
+# A key in quotation marks.
+_QUOTED_KEY: Final = lazy.pattern(r"(?:^|[\s{\[(,-])([\"'])[A-Za-z]+\1\s?:")
+# A key of an indented block, and what else may stand beside it: another key of the block, or the line that opens it.
+_BLOCK_KEY: Final = lazy.pattern(r"(?:- )?[a-z]+\??:")
+_SIBLING: Final = lazy.pattern(rf"(?:- )?[\"']?(?!{_ROLE}\W)[A-Za-z_][\w.-]*[\"'?]?\s?[:=](?![:=])", re.IGNORECASE)
+_OPENER: Final = lazy.pattern(r"(?:- )?[\w.\"'-]+:|(?:class|def|async def) .*:|.*[({\[]")
+_LEAST_INDENT: Final = 2  # columns
+_LONGEST_KEY: Final = 200  # characters, with its indentation
 _LABEL_END: Final = lazy.pattern(rf"([)）]{_MARKUP}{_GAP})(?=[:：﹕])")
 _NO_ROLE: Final = lazy.pattern(r"\W+")
 _NO_NAME: Final = lazy.pattern(r"[^\w.@-]+")
@@ -89,10 +98,47 @@ def escape(text: str) -> str:
     # Look-alikes are rare and these checks are cheap. Labels occur only at the start of a line, and single-line text has one
     # start.
     if (":" in text or "：" in text or "﹕" in text) and (len(text.splitlines()) > 1 or _LABEL.match(text)):
-        text = _LABEL.sub(r"\1\\\2", text)
+        text = _escape_labels(text)
     if "<" not in text and "[" not in text and text.isascii():
         return text
     return _BRACKET.sub(r"\\\1", text) if _ANY_BRACKET.search(text) else text
+
+
+def _escape_labels(text: str) -> str:
+    """Text with a backslash in front of each role label."""
+    parts, done, key = [], 0, -1
+    for found in _LABEL.finditer(text):
+        if _is_key(found, text, key):
+            key = found.start(2)
+            continue
+        parts += [text[done : found.start(2)], "\\"]
+        done = found.start(2)
+    return "".join([*parts, text[done:]])
+
+
+def _is_key(label: re.Match[str], text: str, key: int) -> bool:
+    """Whether a label look-alike is a key of JSON, or of a block of code or YAML.
+
+    Args:
+        key: place of the newest such key before it; -1: there is none.
+    """
+    if _QUOTED_KEY.search(label[2]):
+        return True
+    indent = label[1].removeprefix("\n")
+    if len(indent.expandtabs()) < _LEAST_INDENT or indent.strip(" \t") or not _BLOCK_KEY.fullmatch(label[2]):
+        return False
+    end = max(0, label.start(2) - len(indent) - 1)
+    start = text.rfind("\n", 0, end) + 1
+    above = text[start:end]
+    if start <= key < end or _is_sibling(above, indent) or (not above.startswith(indent) and _OPENER.fullmatch(above.strip())):
+        return True
+    below = text.find("\n", label.end())
+    return below >= 0 and _is_sibling(text[below + 1 : below + 1 + _LONGEST_KEY], indent)
+
+
+def _is_sibling(line: str, indent: str) -> bool:
+    """Whether a line is another key of the block with this indentation."""
+    return line.startswith(indent) and _SIBLING.match(line, len(indent)) is not None
 
 
 def unescape(text: str) -> str:
