@@ -289,6 +289,24 @@ def test_blocks_that_several_lines_or_keys_name(text: str, question: str, needed
     assert other not in quoted
 
 
+def test_folders_of_a_path_name_no_block_without_its_file() -> None:
+    commits = [
+        f"commit {n * 7919 + 10**6:08x}\n\n    {name.title()} again\n\n docs/{name}.md | 2 +-" for n, name in enumerate(_NAMES)
+    ]
+    text = "\n\n".join(
+        [*commits, *(f"diff --git a/app/{name}.py b/app/{name}.py\n{prose(n, 'en', 2)}" for n, name in enumerate(_NAMES))]
+    )
+
+    def found(question: str) -> str:
+        asked = PartRequest((Source("tool", text, digest(text)),), (), question, 2_000, count, Memo())
+        return "\n".join(text[one.start : one.end] for one in find_keyed_blocks(asked).quotes)
+
+    assert not found("What is said about gateway/billing/mailer/queries.txt?")
+    file = found("What changed in /home/ada/gateway/app/vault.py?")
+    assert "diff --git a/app/vault.py" in file
+    assert "Gateway again" not in file
+
+
 def test_passages_may_hold_what_a_list_names() -> None:
     sources = [Source("tool", _TEXTS["diff"], digest("diff"))]
     listed = find_keyed_blocks(PartRequest(sources, (), "Which files does the diff touch?", 2_000, count, Memo()))

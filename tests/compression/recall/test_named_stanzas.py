@@ -13,8 +13,13 @@ from tests.support.cases import each
 from tests.support.effort import every
 from tests.support.warm import WARM
 from tests.support.words import prose
+from turnfold.compression import tokens
 from turnfold.compression.fold import fold
+from turnfold.compression.memo import Memo, digest
 from turnfold.compression.options import FoldOptions
+from turnfold.compression.recall.choosing import recall
+from turnfold.compression.recall.question import Question
+from turnfold.compression.text.quotes import Source
 from turnfold.compression.wire.chat import CHAT
 
 _NAMES: Final = [f"{a}{b}" for a in ("quay", "crane", "pilot", "ferry") for b in ("north", "south", "east", "west", "mid", "low")]
@@ -71,3 +76,16 @@ def test_the_rest_of_a_named_record_is_quoted(kind: str, question: str, needed: 
         folded = fold(CHAT.read(_body(_RESULTS[kind], question), WARM), FoldOptions(model="gpt-4o", budget=budget), WARM)
         assert folded.events
         assert needed in folded.forwarded.messages[-1].text, (budget, folded.forwarded.messages[-1].text)
+
+
+def test_of_named_records_the_line_that_names_the_thing_comes_first() -> None:
+    path = "tests/craneeast/pilotwest/golden/part_3.txt"
+    stats = [[f" tests/{name}/part_{k}.txt | {n + k} +-" for k, name in enumerate(_NAMES[n % 7 : n % 7 + 12])] for n in range(24)]
+    stats[2] += [" tests/craneeast/pilotwest/part_3.txt | 14 +-"]
+    stats[2] += [f" tests/pilotwest/craneeast/golden_{k}.txt | {k + 9} +-" for k in range(12)]
+    stats[7] += [f" {path} | 4 +-"]
+    log = "\n\n".join(f"commit {n * 7919 + 10**6:08x}\n\n    Paint\n\n" + "\n".join(lines) for n, lines in enumerate(stats))
+    sources = [Source("user", "Look at the log.", b"user"), Source("tool", log, digest(log))]
+    question = Question(f"What does the log say about {path}?", ())
+    for budget in (60, 90):
+        assert f"{path} | 4 +-" in recall(sources, question, budget, [], tokens.count, Memo()).text

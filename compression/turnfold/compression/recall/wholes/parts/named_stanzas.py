@@ -36,6 +36,7 @@ _MOST: Final = 1200  # characters of a record
 _FEW: Final = 24  # passages with a word that names a record
 _BEST: Final = 0.8  # share of the best record's match with the question
 _RECORDS: Final = 2  # records that are read
+_LEAST: Final = 0.8  # share of the best worth for the least of its passages with a word of the question
 _BESIDE: Final = 0.6  # share of the best worth for passages of it without any word of the question
 
 
@@ -73,7 +74,9 @@ def with_stanzas(
     has_words[asked.hits.passage] = True
     for one in best[:_RECORDS]:
         inside = slice(*one.passages)
-        raised[inside] = np.maximum(raised[inside], top * np.where(has_words[inside], 1.0, _BESIDE))
+        own = worth[inside] / max(float(worth[inside].max()), 1e-9)
+        share = np.where(has_words[inside], _LEAST + (1.0 - _LEAST) * own, _BESIDE)
+        raised[inside] = np.maximum(raised[inside], top * held[one] / most * share)
     with_blank = [Quote(one.source, max(0, one.start - 1), one.end) for one in best[:_RECORDS]]  # including the blank before it
     return raised, tuple(with_blank)
 

@@ -31,6 +31,8 @@ _MOST_LINES: Final = 20_000
 _BELOW: Final = 10  # lines of a part in which it may be named
 _TABLE: Final = lexicon("keyed_blocks")
 _WORD: Final = lazy.pattern(r"[^\W_][\w$-]*(?:\.[\w$-]+)*|_[\w$-]+")
+#: A path of at least three parts, or to a file with an extension.
+_PATH: Final = lazy.pattern(r"(?<![\w./-])~?[\w.@$-]*(?:/[\w.@$-]+){2,}|(?<![\w./-])[\w.@$-]+/[\w@$-]+\.\w+")
 _PAIR: Final = lazy.pattern(r"(?<![^\W\d_])([^\W\d_]{3,})[^\S\n]*(?:no\.?|nr\.?|#|\()?[^\S\n]*(\d{1,3})(?![\w.]*\d)")
 #: A line that opens a block: it ends with a bracket or a colon, or with the end of a tag, or is an item of a list with a key.
 _DAY: Final = lazy.pattern(
@@ -107,6 +109,7 @@ class NamedKeys(NamedTuple):
     Attributes:
         terms: its words, as written and in the form of keys.
         joined: words that code writes as one name, with the original words.
+        parts: words that stand only in a path, with the names at the ends of such paths: without that name they name nothing.
         said: the content words, except those that request any block.
         sure: words that nobody would use except for code or data.
         lists: whether it asks for all of some kind, and not which of them does something, which no names tell.
@@ -114,6 +117,7 @@ class NamedKeys(NamedTuple):
 
     terms: frozenset[str]
     joined: Mapping[str, Sequence[str]]
+    parts: Mapping[str, frozenset[str]]
     said: frozenset[str]
     sure: frozenset[str]
     lists: bool
@@ -138,7 +142,7 @@ def may_name_keys(message: str) -> bool:
 def named_keys(message: str) -> NamedKeys:
     """The names in a message."""
     if not may_name_keys(message):
-        return NamedKeys(frozenset(), {}, frozenset(), frozenset(), lists=False)
+        return NamedKeys(frozenset(), {}, {}, frozenset(), frozenset(), lists=False)
     asked, said = words.fold(message), [word.rstrip("-") for word in _WORD.findall(message)]
     folded = [word.lower() for word in said]
     sure = {word.lower() for word in said if _CODE_SHAPED.search(word)}
@@ -153,7 +157,19 @@ def named_keys(message: str) -> NamedKeys:
     terms.update(joined)
     terms.update(_figures(message))
     lists = _LISTS.search(asked) is not None and _ONE_OF.search(asked) is None
-    return NamedKeys(frozenset(terms), joined, content - _ASIDE, frozenset(sure) & terms, lists)
+    return NamedKeys(frozenset(terms), joined, _path_parts(asked), content - _ASIDE, frozenset(sure) & terms, lists)
+
+
+def _path_parts(message: str) -> dict[str, frozenset[str]]:
+    """For each word that a message has only in paths, the last names of these paths."""
+    outside = set(_WORD.findall(_PATH.sub(" ", message)))
+    parts: dict[str, frozenset[str]] = {}
+    for found in _PATH.finditer(message):
+        *above, last = found[0].strip("/").split("/")
+        words_in = {form for part in above for word in _WORD.findall(part) for form in _forms(word)} | {*_forms(last)}
+        for word in words_in - {last} - outside:
+            parts[word] = parts.get(word, frozenset()) | {last}
+    return parts
 
 
 def _forms(word: str) -> Iterator[str]:
