@@ -134,8 +134,8 @@ def _meant(n: int, text: str, blocks: Sequence[KeyedBlock], named: NamedKeys, to
         for part in named.joined[whole]:
             by_term.pop(part, None)
     for part, lasts in named.parts.items():
-        whole = {at for last in lasts for at in by_term.get(last, ())}
-        by_term[part] = [at for at in by_term.pop(part, ()) if at in whole]
+        ends = {at for last in lasts for at in by_term.get(last, ())}
+        by_term[part] = [at for at in by_term.pop(part, ()) if at in ends]
     by_term = {term: found for term, found in by_term.items() if found}
     telling = {term: found for term, found in by_term.items() if len(found) <= max(_FEW, _SHARE * len(blocks))}
     meant: set[int] = set()
