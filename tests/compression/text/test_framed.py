@@ -196,3 +196,16 @@ def test_titles_above_running_text_make_no_page() -> None:
         "¿Cuándo se publicaron algunas de las obras?"
     )
     assert not framed(text.split("\n"))
+
+
+def test_a_sign_between_the_cells_of_many_lines_is_no_note() -> None:
+    commits = [
+        f"commit {n * 7919 + 10**6:08x}\n\n    Paint pier {n}\n\n"
+        + "\n".join(f" piers/part_{n}_{k}.txt    | {n + k} +-" for k in range(5))
+        + "\n 5 files changed, 9 insertions(+), 3 deletions(-)"
+        for n in range(12)
+    ]
+    lines = "\n\n".join(commits).split("\n")
+    rows = [n for n, line in enumerate(lines) if "|" in line]
+    found = framed(lines)
+    assert not any(other in rows for row in rows for other in found.get(row, ()))

@@ -61,6 +61,7 @@ _NOTE: Final = lazy.pattern(
 )
 _BEFORE_NOTES: Final = ("  ", ", ", "; ", ": ")
 _SIGN: Final = lazy.pattern(r"\(\w\)|(?<![^\W\d_])[A-Za-z](?![^\W_])|[^\w\s.,:;()–-]{1,3}|(?<![\w.])\d{1,2}(?![\w.])")
+_MOST_NOTED: Final = 3  # lines with a note of the same sign, as below several tables
 _FEW_SIGNS: Final = 8  # which are looked for one by one
 _LAST_WORDS: Final = 40  # of the remarks that end a page
 _LAST_LINES: Final = 3
@@ -271,16 +272,19 @@ def _is_title(paragraph: Sequence[_PageLine]) -> bool:
 
 
 def _with_notes(read: Sequence[_PageLine], is_paged: Sequence[bool]) -> Iterator[tuple[int, int]]:
-    """Lines with a sign and the note below that has it; what several lines begin with marks the items of a list."""
+    """Lines with a sign and the note below that has it.
+
+    What several lines begin with marks the items of a list; what many lines have parts their cells, as "|" does.
+    """
     noted = [_notes(line.body) if line.is_note else [] for line in read]
     begun = [notes[0][1] if notes and not notes[0].start() else "" for notes in noted]
-    often = Counter(begun)
+    often, had = Counter(begun), Counter(sign for notes in noted for sign in {m[1] for m in notes})
     signs: dict[str, int] = {}
     for line, own, notes in zip(reversed(read), reversed(begun), reversed(noted), strict=True):
         if is_paged[line.paragraph] and (len(signs) > _FEW_SIGNS or any(map(line.body.__contains__, signs))):
             used = (sign for sign in dict.fromkeys(_SIGN.findall(line.body)) if sign != own)
             yield from ((line.at, signs[sign]) for sign in used if sign in signs)
-        signs.update({m[1]: line.at for m in notes if often[m[1]] <= 1})
+        signs.update({m[1]: line.at for m in notes if often[m[1]] <= 1 and had[m[1]] <= _MOST_NOTED})
 
 
 def _notes(body: str) -> list[re.Match[str]]:

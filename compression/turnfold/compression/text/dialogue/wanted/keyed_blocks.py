@@ -32,7 +32,7 @@ _BELOW: Final = 10  # lines of a part in which it may be named
 _TABLE: Final = lexicon("keyed_blocks")
 _WORD: Final = lazy.pattern(r"[^\W_][\w$-]*(?:\.[\w$-]+)*|_[\w$-]+")
 #: A path of at least three parts, or to a file with an extension.
-_PATH: Final = lazy.pattern(r"(?<![\w./-])~?[\w.@$-]*(?:/[\w.@$-]+){2,}|(?<![\w./-])[\w.@$-]+/[\w@$-]+\.\w+")
+_PATH: Final = lazy.pattern(r"(?<![\w./@$~-])[\w.@$~-]*(?:/[\w.@$-]+){2,}|(?<![\w./@$~-])[\w.@$~-]+/[\w@$-]+\.\w+")
 _PAIR: Final = lazy.pattern(r"(?<![^\W\d_])([^\W\d_]{3,})[^\S\n]*(?:no\.?|nr\.?|#|\()?[^\S\n]*(\d{1,3})(?![\w.]*\d)")
 #: A line that opens a block: it ends with a bracket or a colon, or with the end of a tag, or is an item of a list with a key.
 _DAY: Final = lazy.pattern(
