@@ -90,10 +90,12 @@ def _runs_of_lines(text: str) -> list[Range]:
     found: list[Range] = []
     if text.count("\n") < _FEWEST_ROWS - 1:
         return found
-    start = end = at = count = 0
+    start = end = at = count = indent = 0
     for line in text.splitlines(keepends=True):
         if _is_row(line):
-            start, count = (at, 1) if not count else (start, count + 1)
+            start, count, indent = (start, count + 1, min(indent, _indent(line))) if count else (at, 1, _indent(line))
+            end = at + len(line)
+        elif count and _goes_on(line, indent):
             end = at + len(line)
         elif not line.isspace():
             found += [(start, end)] * (count >= _FEWEST_ROWS)
@@ -164,6 +166,12 @@ def _outer(objects: Iterator[Range]) -> list[Range]:
 
 def _indent(line: str) -> int:
     return len(line) - len(line.lstrip(" \t"))
+
+
+def _goes_on(line: str, indent: int) -> bool:
+    """Whether a line is the end of a value that began above it: it is indented deeper than rows are, and no sentence or code."""
+    said = line.rstrip()
+    return _indent(line) > indent and len(said) <= _LONGEST_ROW and said[-1:].isalnum()
 
 
 def _is_row(line: str) -> bool:

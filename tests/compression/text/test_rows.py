@@ -1,0 +1,54 @@
+"""Rows as tools print them: each is one record, and no passage ends within one.
+
+Lives here: cells that look like the end of a sentence, values over several lines. Does not belong here: JSON and XML on one line
+(``recall.test_records``), tables in pages (``test_framed``).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tests.support.cases import each
+from tests.support.growth import assert_linear
+from turnfold.compression.text.passages import passages
+from turnfold.compression.text.records import main_rows, records_of
+
+_COMMANDS: Final = ("harbourd --serve 80", "Xorg :0", "bash -l", "Pilot (main) /srv/pilot --port 17970", "cron -f", "sshd: ada")
+
+
+def _processes(sign: str) -> str:
+    return "\n".join(
+        f"root  {1300 + 7 * n:7}  0.{n % 10}  0.0  {4488 + n:7}  {2048 - n:5} {sign:8} Ss   10:{n:02}   0:00 {_COMMANDS[n % 6]}"
+        for n in range(40)
+    )
+
+
+@each("sign", ["?", "!", "..."])
+def test_a_cell_that_is_a_sign_ends_no_passage(sign: str) -> None:
+    text = _processes(sign)
+    for start, end in passages(text):
+        assert text[start:end].startswith("root")
+        assert end == len(text) or text[end] == "\n"
+
+
+def test_a_sign_behind_a_word_or_in_front_of_one_blank_still_does() -> None:
+    text = "Is the crane free?  Yes, since noon. Qui conduit la grue ? Ada. " * 12
+    found = [text[start:end] for start, end in passages(text)]
+    assert len(found) > 4
+    assert all(one.endswith((".", "?")) for one in found)
+
+
+def test_a_value_over_several_lines_belongs_to_its_record() -> None:
+    text = "\n\n".join(
+        f"Package: crane-{n}\nVersion: 1.{n}\nSize: {9000 + n}\nTags: role::lifting, use::piers,\n use::harbours{n},\n"
+        f" works-with::boats\nSection: piers\nDigest: {n:032x}"
+        for n in range(6)
+    )
+    assert main_rows(text) == [(0, len(text))]
+    records = [text[start:end] for start, end in records_of(text, (0, len(text)))]
+    assert records == text.split("\n\n")
+
+
+@each("unit", [" ? ", "a ?  B\n", "a: 1\n b\n", "a: 1\n  b c\n\n"])
+def test_rows_are_read_in_linear_time(unit: str) -> None:
+    assert_linear(lambda text: (passages(text), main_rows(text)), lambda size: unit * (size // len(unit)), 20_000)
