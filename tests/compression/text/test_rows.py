@@ -23,7 +23,7 @@ def _processes(sign: str) -> str:
     )
 
 
-@each("sign", ["?", "!", "..."])
+@each("sign", ["?", "!", "…"])
 def test_a_cell_that_is_a_sign_ends_no_passage(sign: str) -> None:
     text = _processes(sign)
     for start, end in passages(text):
