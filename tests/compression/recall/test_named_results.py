@@ -9,8 +9,13 @@ from tests.support.cases import each
 from tests.support.effort import crosswise, every
 from tests.support.warm import WARM
 from tests.support.words import prose
+from turnfold.compression import tokens
 from turnfold.compression.fold import fold
+from turnfold.compression.memo import Memo, digest
 from turnfold.compression.options import FoldOptions
+from turnfold.compression.recall.choosing import recall
+from turnfold.compression.recall.question import Question
+from turnfold.compression.text.quotes import Source
 from turnfold.compression.wire.chat import CHAT
 
 _SENDERS = ("Clara Weiss", "Dan Okoro", "Felix Baum", "Hana Sato", "Ivo Marek", "Julia Stern", "Karim Aziz", "Lotte Vries")
@@ -65,3 +70,17 @@ def test_what_a_result_tells_below_its_head_is_quoted_with_the_head(make: Any, q
     result = next(line for line in quoted.split("\ntool ") if line.startswith(f"(read m{number})"))
     assert _SENDERS[number] in result
     assert f"REF-{8000 + 77 * number}" in result
+
+
+def test_a_figure_between_the_rows_is_of_no_row() -> None:
+    rows = [
+        f"Nov 30 09:{n:02}:11 web-7 sshd[{400 + n}]: Accepted ada from 10.0.{n if n != 33 else 160}.57 port {45000 + n}"
+        for n in range(60)
+    ]
+    for n in range(10, 60, 10):
+        rows[n] = f"Nov 30 09:{n:02}:11 web-7 systemd[1]: Started session {n} of user ada."
+    rows[41:44] = [rows[40], "Nov 30 09:41:09 web-7 sshd[977]: Accepted ada from 10.0.119.160 port 36643", rows[50]]
+    log = "\n".join(rows)
+    sources = [Source("user", "Look at the log.", b"user"), Source("tool", log, digest(log))]
+    question = Question("10.0.119.160?", (), whole_room=2_000)
+    assert "10.0.119.160 port 36643" in recall(sources, question, 300, [], tokens.count, Memo()).text

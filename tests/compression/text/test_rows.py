@@ -12,8 +12,11 @@ from tests.support.cases import each
 from tests.support.growth import assert_linear
 from turnfold.compression.text.passages import passages
 from turnfold.compression.text.records import main_rows, records_of
+from turnfold.compression.text.ties.side_by_side import side_by_side
 
 _COMMANDS: Final = ("harbourd --serve 80", "Xorg :0", "bash -l", "Pilot (main) /srv/pilot --port 17970", "cron -f", "sshd: ada")
+
+_PIERS: Final = ("north", "south", "east", "west", "new", "old")
 
 
 def _processes(sign: str) -> str:
@@ -47,6 +50,18 @@ def test_a_value_over_several_lines_belongs_to_its_record() -> None:
     assert main_rows(text) == [(0, len(text))]
     records = [text[start:end] for start, end in records_of(text, (0, len(text)))]
     assert records == text.split("\n\n")
+
+
+def test_names_with_their_values_are_no_columns_of_a_page() -> None:
+    said = (
+        "Not affected at all by this",
+        "Mitigation by the harbour master",
+        "Vulnerable, no lamp is lit here",
+        "Not affected, as of today",
+    )
+    text = "\n".join(f"{f'Danger of the {name} pier:':40}{said[n % 4]}" for n, name in enumerate(_PIERS))
+    assert not any(side_by_side(text))
+    assert any(side_by_side(text.replace(":", " ")))
 
 
 @each("unit", [" ? ", "a ?  B\n", "a: 1\n b\n", "a: 1\n  b c\n\n"])

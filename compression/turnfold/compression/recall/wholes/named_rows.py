@@ -11,7 +11,8 @@ Rows that it names by their numbers are those of the newest table.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 from typing import Final, NamedTuple
 
 from turnfold.compression.memo import Memo, continued_by_key
@@ -133,9 +134,16 @@ def _table(source: Quotable) -> _HeldTable | None:
     if len(table_records(text)) < _FEWEST:
         return None
     runs = tuple(main_rows(text))
-    start, end = runs[0][0], runs[-1][1]
+    start = runs[0][0]
     above = max(0, text.rfind("\n", 0, max(0, start - ABOVE)) + 1) if start > ABOVE else 0
-    return _HeldTable(runs, above, _words(text[above:end]), words_of_kinds(words.fold(text[above : start + _FIRST])))
+    said = _words(text[above:start]).union(*(_words(text[slice(*run)]) for run in runs), *_between(text, runs))
+    return _HeldTable(runs, above, said, words_of_kinds(words.fold(text[above : start + _FIRST])))
+
+
+def _between(text: str, runs: Sequence[Range]) -> Iterator[frozenset[str]]:
+    """The words between the rows, which may be a heading of some; what has a figure there is of no row."""
+    for (_, end), (start, _) in pairwise(runs):
+        yield frozenset(word for word in _words(text[end:start]) if not any(map(str.isdigit, word)))
 
 
 def _words(text: str) -> frozenset[str]:
@@ -161,4 +169,5 @@ def _quoted(
         return FoundWork()
     quotes = [Quote(source, table.above, records[0][1]), *(Quote(source, *records[n]) for n in chosen)]
     spent = sum(count(text[start:end]) + FRAME for _, start, end in quotes)
-    return FoundWork(tuple(quotes), (Quote(source, table.above, table.runs[-1][1]),), spent) if spent <= room else FoundWork()
+    others = (Quote(source, table.above, table.runs[0][1]), *(Quote(source, *run) for run in table.runs[1:]))
+    return FoundWork(tuple(quotes), others, spent) if spent <= room else FoundWork()

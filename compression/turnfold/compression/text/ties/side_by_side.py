@@ -65,6 +65,8 @@ def _is_said(lines: Sequence[str], both: Sequence[int], column: int) -> bool:
     """Whether the halves are words for the most part, and too many for cells, in either column."""
     if _MOST_GAPS * sum(len(_GAP.findall(lines[i].strip())) > 1 for i in both) > len(both):
         return False
+    if 2 * sum(lines[i][:column].rstrip().endswith(":") for i in both) > len(both):
+        return False  # names and their values
     return all(
         _are_words([half.strip() for half in halves])
         for halves in zip(*((lines[i][:column], lines[i][column:]) for i in both), strict=True)
