@@ -6,7 +6,7 @@ import json
 import random
 from typing import Any
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.support.cases import each
@@ -85,6 +85,7 @@ def _outcome(wire: Wire, turns: list[dict[str, Any]], options: FoldOptions, memo
 
 
 @draws(2)
+@example(["edit", "grow", "grow"], 431078, CHAT, None)  # a unit beside a kept message
 @given(_STEPS, st.integers(0, 10**6), st.sampled_from(list(_HISTORY)), st.sampled_from([None, None, 1500]))
 def test_requests_of_two_tenants_in_turn_come_out_as_from_a_fresh_engine(
     steps: list[str], seed: int, wire: Wire, budget: int | None

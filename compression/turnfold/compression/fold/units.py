@@ -216,7 +216,7 @@ def _unit(
 ) -> Unit:
     """The unit of these messages; `has_rows` says whether an earlier one has rows."""
     first, last = messages[start], messages[end - 1]
-    if end == start + 1 and not (first.is_result or first.attached or kept):  # a faster equivalent for most units
+    if end == start + 1 and not (first.is_result or first.attached or start in kept):  # a faster equivalent for most units
         size, held = first.tokens, _rows(first)
         return Unit(
             start,
