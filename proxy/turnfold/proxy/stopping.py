@@ -27,6 +27,8 @@ import uvicorn
 
 _PR_SET_PDEATHSIG: Final = 1
 _HASTE: Final = 3.0  # seconds to wait after a second Ctrl-C
+#: Seconds to stop beyond the time to drain: the ledger has 10 s for what is queued.
+STOP_PATIENCE: Final = 20.0
 
 #: Set once this process was told to stop.
 told_to_stop: Final = threading.Event()
@@ -80,11 +82,26 @@ def end_with_parent() -> None:
         signal.raise_signal(signal.SIGTERM)
 
 
+def _end_at_last(seconds: float) -> None:
+    """End the process this many seconds from now, whatever still goes on: one task that swallows its cancellation, or one thread
+    that is not done, would keep a process for ever that serves nobody."""
+
+    def end() -> None:
+        _log.error("not stopped within %g s after the listener was closed; ending now", seconds)
+        logging.shutdown()
+        os._exit(1)
+
+    last = threading.Timer(seconds, end)
+    last.daemon = True
+    last.start()
+
+
 class GracefulServer(uvicorn.Server):
-    """A server that ends with status 0 after SIGTERM, not by the signal."""
+    """The server of a process of its own. It ends with status 0 after SIGTERM, not by the signal, and in bounded time."""
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """As the parent does; after a second Ctrl-C too, which cuts streams off, what is known of them is written."""
+        _end_at_last((self.config.timeout_graceful_shutdown or 0) + STOP_PATIENCE)
         await super().shutdown(sockets)
         if not self.force_exit:
             return
