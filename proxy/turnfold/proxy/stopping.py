@@ -50,10 +50,7 @@ def leave_gently(delay: float) -> None:
     told_to_stop.clear()
 
     def handle(number: int, frame: FrameType | None) -> None:
-        again = told_to_stop.is_set()
-        told_to_stop.set()
-        if not again and not _has_parent():
-            _log.info("stopping on %s; open requests may finish", signal.Signals(number).name)
+        again = _note_order(number)
         if again or not delay:
             stop(signal.SIGTERM, frame)
             return
@@ -64,6 +61,22 @@ def leave_gently(delay: float) -> None:
     signal.signal(signal.SIGTERM, handle)
     if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
         signal.signal(signal.SIGHUP, handle)
+    if signal.getsignal(signal.SIGINT) == stop:  # the server's own, which counts how often it was called
+
+        def handle_interrupt(number: int, frame: FrameType | None) -> None:
+            _note_order(number)
+            stop(number, frame)
+
+        signal.signal(signal.SIGINT, handle_interrupt)
+
+
+def _note_order(number: int) -> bool:
+    """Note that the process was told to stop, and log by what. Returns whether it was before."""
+    again = told_to_stop.is_set()
+    told_to_stop.set()
+    if not again and not _has_parent():
+        _log.info("stopping on %s; open requests may finish", signal.Signals(number).name)
+    return again
 
 
 def _has_parent() -> bool:

@@ -132,6 +132,11 @@ class GracefulWorkers(Multiprocess):
     def _told_to_stop(self) -> bool:
         return not {signal.SIGINT, signal.SIGTERM}.isdisjoint(self.signal_queue)
 
+    def handle_int(self) -> None:
+        """As the parent does, and say so."""
+        _log.info("stopping on SIGINT; open requests may finish")
+        super().handle_int()
+
     def handle_term(self) -> None:
         """Stop; logged once, not for each worker."""
         _log.info("stopping on SIGTERM; open requests may finish")
