@@ -103,6 +103,8 @@ def test_empty_variables_and_service_links_count_as_not_set(monkeypatch: pytest.
         ("TURNFOLD_STORE_URL", "redis://:p@hunter2/x@h:6379/0", ["TURNFOLD_STORE_URL", "percent-encode"]),
         ("TURNFOLD_STORE_URL", "redis:/:hunter2@h:6379/0", ["TURNFOLD_STORE_URL", "redis://"]),
         ("TURNFOLD_STORE_URL", "postgres://h/0?password=hunter2@x", ["TURNFOLD_STORE_URL", "redis://"]),
+        ("TURNFOLD_BUDGET", "9" * 20, ["TURNFOLD_BUDGET", "less than"]),
+        ("TURNFOLD_MODELS", f'{{"x": {{"window": {"9" * 20}}}}}', ["TURNFOLD_MODELS.x.window", "less than"]),
         ("TURNFOLD_STORE_TTL", "9" * 20, ["TURNFOLD_STORE_TTL", "less than"]),
         ("TURNFOLD_UPSTREAM_URL", "https://u:hunter2/x@h/v1", ["TURNFOLD_UPSTREAM_URL", "percent-encode"]),
         ("TURNFOLD_UPSTREAM_URL", "https://h:99999/v1", ["TURNFOLD_UPSTREAM_URL", "65535"]),

@@ -7,8 +7,10 @@ import contextlib
 import http.client
 import json
 import socket
+import sys
 import threading
 import time
+import traceback
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -142,8 +144,21 @@ def running(config: uvicorn.Config) -> Iterator[Running]:
         finally:
             server.stop()
             thread.join(60)
-            assert not thread.is_alive(), "the server did not stop"
+            assert not thread.is_alive(), f"the server did not stop:\n{_what_goes_on(thread, server)}"
             assert not getattr(server.lifespan, "shutdown_failed", False), "what ends with the server failed"
+
+
+def _what_goes_on(thread: threading.Thread, server: QuickServer) -> str:
+    """Where a server's thread is, and where each task of its loop waits."""
+    lines = traceback.format_stack(sys._current_frames().get(thread.ident or 0))
+    for task in asyncio.all_tasks(server._loop):
+        lines.append(f"{task.get_name()}:\n")
+        waiting: Any = task.get_coro()
+        while waiting is not None:
+            if (frame := getattr(waiting, "cr_frame", None)) is not None:
+                lines += traceback.format_stack(frame, 1)
+            waiting = getattr(waiting, "cr_await", None)
+    return "".join(lines)
 
 
 def until(condition: Callable[[], Any], timeout: float = 60.0, pause: float = 0.002) -> None:

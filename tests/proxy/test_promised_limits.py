@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from tests.support.cases import each
-from turnfold.proxy import file_check, workers
+from turnfold.proxy import file_check, stopping, workers
 from turnfold.proxy.asking import asker, blocks
 from turnfold.proxy.books import section_records
 from turnfold.proxy.chat import abandoning, elsewhere
@@ -37,7 +37,8 @@ PROMISES = {
     "a silent worker, again": ("operations.md", "A worker that dies", workers._PATIENCE, "s"),
     "a worker that starts": ("scale.md", "checks each worker twice a second", workers._START_PATIENCE, "s"),
     "workers that die while they start": ("scale.md", "at growing intervals, up to", workers._LONGEST_WAIT, "s"),
-    "a worker that does not stop": ("scale.md", "On SIGTERM, a worker", workers._STOP_PATIENCE, "s"),
+    "a worker that does not stop": ("scale.md", "On SIGTERM, a worker", stopping.STOP_PATIENCE, "s"),
+    "a process that does not stop": ("operations.md", "Whatever still runs", stopping.STOP_PATIENCE, "s"),
     "a head that never ends": ("operations.md", "request's head", http11._HEAD_SECONDS, "s"),
     "an answer that nobody reads": ("operations.md", "reads nothing of its response", http11._UNREAD_SECONDS, "s"),
     "no free connection": ("operations.md", "connections to the upstream are in use", upstream._POOL_WAIT, "s"),

@@ -93,6 +93,18 @@ async def test_an_orderly_stop_loses_nothing_and_a_server_says_it_as_json(
     assert len(others) == 2 + len(answers)
 
 
+async def test_what_does_not_end_by_itself_costs_no_receipt_and_does_not_keep_the_process(
+    start_process: StartProcess, upstream: UpstreamServer, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    url = f"sqlite:///{tmp_path}/t.db"
+    upstream.handler = reply(COMPLETION)
+    served = start_process(module="tests.support.stuck_serve", STORE_URL=url, DRAIN_TIMEOUT="1")
+    name = served.post(SHORT).header("x-turnfold-request-id")
+    assert served.stop() == 1
+    assert await _stored(url) == {name}
+    assert capfd.readouterr().err.splitlines()[-1].endswith("not stopped within 11 s after the listener was closed; ending now")
+
+
 def _sums(text: str, name: str) -> float:
     return sum(float(line.rsplit(" ", 1)[1]) for line in text.splitlines() if re.match(rf"{name}[{{ ]", line))
 

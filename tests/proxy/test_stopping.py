@@ -23,7 +23,7 @@ from turnfold.proxy.stopping import end_with_parent, leave_gently, told_to_stop
 @pytest.fixture
 def reached() -> Iterator[list[int]]:
     """The signals that reached the server."""
-    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)}
     found: list[int] = []
 
     def server(number: int, frame: FrameType | None) -> None:
@@ -31,6 +31,7 @@ def reached() -> Iterator[list[int]]:
         found.append(number)
 
     signal.signal(signal.SIGTERM, server)
+    signal.signal(signal.SIGINT, server)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
     yield found
     for number, handler in before.items():
@@ -52,6 +53,16 @@ def test_the_log_says_what_a_server_stops_for_once(reached: list[int], caplog: p
     signal.raise_signal(signal.SIGTERM)
     assert reached == [signal.SIGTERM] * 2
     assert [line.partition(";")[0] for line in caplog.messages] == ["stopping on SIGHUP"]
+
+
+def test_ctrl_c_is_said_too_and_each_reaches_the_server_at_once(reached: list[int], caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "turnfold")
+    leave_gently(600)
+    signal.raise_signal(signal.SIGINT)
+    signal.raise_signal(signal.SIGINT)
+    assert reached == [signal.SIGINT] * 2
+    assert told_to_stop.is_set()
+    assert [line.partition(";")[0] for line in caplog.messages] == ["stopping on SIGINT"]
 
 
 @pytest.mark.parametrize("alive", [True, False])

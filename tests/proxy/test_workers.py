@@ -52,7 +52,7 @@ def ask(origin: str, served: list[int]) -> bool:
 @pytest.mark.usefixtures("signals")
 def test_a_worker_that_hangs_is_replaced_and_keeps_nobody_from_stopping(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workers, "_PATIENCE", 2.0)
-    monkeypatch.setattr(workers, "_STOP_PATIENCE", 0.5)
+    monkeypatch.setattr(workers, "STOP_PATIENCE", 0.5)
     parent = _parent("tells_its_process", 1)
     origin = f"http://127.0.0.1:{parent.sockets[0].getsockname()[1]}"
     served: list[int] = []

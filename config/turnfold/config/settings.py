@@ -17,7 +17,17 @@ from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, SecretS
 from turnfold.config.group import SettingsGroup
 from turnfold.config.semantic import SemanticSettings
 from turnfold.config.serving import LimitSettings, LogSettings, OtelSettings, ServerSettings
-from turnfold.config.values import LONGEST, check_keys, http_url, key_bytes, proxy_choice, sent_secret, split_commas, store_url
+from turnfold.config.values import (
+    LONGEST,
+    MOST_TOKENS,
+    check_keys,
+    http_url,
+    key_bytes,
+    proxy_choice,
+    sent_secret,
+    split_commas,
+    store_url,
+)
 
 Mode = Literal["on", "observe", "off"]
 StateMode = Literal["off", "observe", "enforce"]
@@ -117,9 +127,10 @@ class FoldingSettings(SettingsGroup):
     mode: Annotated[
         Mode, Field(description="on: fold. observe: send the original and record what a fold would save. off: send the original.")
     ] = "on"
-    budget: Annotated[int | None, Field(gt=0, description="Maximum number of tokens of a forwarded request. Default: none.")] = (
-        None
-    )
+    budget: Annotated[
+        int | None,
+        Field(gt=0, le=MOST_TOKENS, description="Maximum number of tokens of a forwarded request. Default: none."),
+    ] = None
     cache_hit_share: Annotated[
         Annotated[float, Field(ge=0, le=1)] | None,
         Field(
@@ -386,7 +397,7 @@ class ModelSettings(SettingsGroup):
     cache_write: Annotated[
         float | None, Field(ge=0, description="Price of writing a token to the cache, relative to an input token.")
     ] = None
-    window: Annotated[int | None, Field(gt=0, description="Maximum number of input tokens of the model.")] = None
+    window: Annotated[int | None, Field(gt=0, le=MOST_TOKENS, description="Maximum number of input tokens of the model.")] = None
     cache_breakpoints: Annotated[bool | None, Field(description="If true, the model supports prompt_cache_breakpoint.")] = None
 
 

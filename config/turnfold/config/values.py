@@ -30,6 +30,8 @@ _DATABASE: Final = re.compile(r"/?|/\d+")
 _UNSEEN: Final = re.compile(r"[^!-~]")
 #: A century; stores and clocks cannot hold much longer times.
 LONGEST: Final = 100 * 365 * 86400
+#: As many as the header x-turnfold-budget may say; arrays of numbers cannot hold much more.
+MOST_TOKENS: Final = 10**12 - 1
 
 
 def host_name(host: str) -> str:

@@ -93,6 +93,7 @@ _log = logging.getLogger(__name__)
 # 700 it would after every third small request; beside a cold fold, 5,000 and 10 stop every thread for up to 17 ms, these for 8.
 _YOUNG: Final = (2_000, 2, 100)
 _OPENING: Final = 1.0  # seconds that the start waits for the store
+_LEAVING: Final = 5.0  # seconds that background loops have to end before receipts are written without them
 
 
 def warm(settings: Settings) -> None:
@@ -346,7 +347,7 @@ class Parts:
         finally:
             for task in tasks:
                 task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            await asyncio.wait(tasks, timeout=_LEAVING)  # a client of the store may swallow a cancellation
             await self.close(self.ledger.stop())
             await self.close(self.warmth.sync())
             if self.traces is not None:

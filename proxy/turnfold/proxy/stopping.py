@@ -27,6 +27,8 @@ import uvicorn
 
 _PR_SET_PDEATHSIG: Final = 1
 _HASTE: Final = 3.0  # seconds to wait after a second Ctrl-C
+#: Seconds to stop beyond the time to drain: the ledger has 10 s for what is queued.
+STOP_PATIENCE: Final = 20.0
 
 #: Set once this process was told to stop.
 told_to_stop: Final = threading.Event()
@@ -48,10 +50,7 @@ def leave_gently(delay: float) -> None:
     told_to_stop.clear()
 
     def handle(number: int, frame: FrameType | None) -> None:
-        again = told_to_stop.is_set()
-        told_to_stop.set()
-        if not again and not _has_parent():
-            _log.info("stopping on %s; open requests may finish", signal.Signals(number).name)
+        again = _note_order(number)
         if again or not delay:
             stop(signal.SIGTERM, frame)
             return
@@ -62,6 +61,22 @@ def leave_gently(delay: float) -> None:
     signal.signal(signal.SIGTERM, handle)
     if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
         signal.signal(signal.SIGHUP, handle)
+    if signal.getsignal(signal.SIGINT) == stop:  # the server's own, which counts how often it was called
+
+        def handle_interrupt(number: int, frame: FrameType | None) -> None:
+            _note_order(number)
+            stop(number, frame)
+
+        signal.signal(signal.SIGINT, handle_interrupt)
+
+
+def _note_order(number: int) -> bool:
+    """Note that the process was told to stop, and log by what. Returns whether it was before."""
+    again = told_to_stop.is_set()
+    told_to_stop.set()
+    if not again and not _has_parent():
+        _log.info("stopping on %s; open requests may finish", signal.Signals(number).name)
+    return again
 
 
 def _has_parent() -> bool:
@@ -80,11 +95,26 @@ def end_with_parent() -> None:
         signal.raise_signal(signal.SIGTERM)
 
 
+def _end_at_last(seconds: float) -> None:
+    """End the process this many seconds from now, whatever still goes on: one task that swallows its cancellation, or one thread
+    that is not done, would keep a process for ever that serves nobody."""
+
+    def end() -> None:
+        _log.error("not stopped within %g s after the listener was closed; ending now", seconds)
+        logging.shutdown()
+        os._exit(1)
+
+    last = threading.Timer(seconds, end)
+    last.daemon = True
+    last.start()
+
+
 class GracefulServer(uvicorn.Server):
-    """A server that ends with status 0 after SIGTERM, not by the signal."""
+    """The server of a process of its own. It ends with status 0 after SIGTERM, not by the signal, and in bounded time."""
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """As the parent does; after a second Ctrl-C too, which cuts streams off, what is known of them is written."""
+        _end_at_last((self.config.timeout_graceful_shutdown or 0) + STOP_PATIENCE)
         await super().shutdown(sockets)
         if not self.force_exit:
             return

@@ -24,10 +24,11 @@ from typing import Final
 import uvicorn
 from uvicorn.supervisors.multiprocess import Multiprocess, Process
 
+from turnfold.proxy.stopping import STOP_PATIENCE
+
 _STARTUP_FAILURE: Final = 3  # exit status of a uvicorn worker that could not start
 _PATIENCE: Final = 15.0  # seconds in which a serving worker must answer; a separate thread answers, whatever it folds
 _START_PATIENCE: Final = 90.0  # and a starting one: under load a start takes longer than uvicorn's 5 s
-_STOP_PATIENCE: Final = 20.0  # beyond the time to drain: the ledger has 10 s for what is queued
 _SERVES: Final = pickle.dumps(True)  # as uvicorn's `Process.pong` sends it
 _MOST_SAID: Final = 65_536
 _LONGEST_WAIT: Final = 30.0  # between two starts of a worker that dies during startup
@@ -96,7 +97,7 @@ class GracefulWorkers(Multiprocess):
 
     def join_all(self) -> None:
         """Wait until all have stopped; kill those that do not."""
-        end = time.monotonic() + self._drain + _STOP_PATIENCE
+        end = time.monotonic() + self._drain + STOP_PATIENCE
         for process in (*self._retired, *self.processes):
             process.process.join(max(0.0, end - time.monotonic()))
             if process.process.is_alive():
@@ -130,6 +131,11 @@ class GracefulWorkers(Multiprocess):
 
     def _told_to_stop(self) -> bool:
         return not {signal.SIGINT, signal.SIGTERM}.isdisjoint(self.signal_queue)
+
+    def handle_int(self) -> None:
+        """As the parent does, and say so."""
+        _log.info("stopping on SIGINT; open requests may finish")
+        super().handle_int()
 
     def handle_term(self) -> None:
         """Stop; logged once, not for each worker."""

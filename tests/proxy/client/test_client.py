@@ -365,11 +365,39 @@ async def test_text_that_cannot_be_sent_is_named(param: str, origin: str) -> Non
             await call(other)
 
 
-@pytest.mark.parametrize(("url", "key", "param"), [("http://a", "ключ", "api_key"), ("http://a\ud83d.b", "key", "base_url")])
+@pytest.mark.parametrize(
+    ("url", "key", "param"),
+    [
+        ("http://a", "ключ", "api_key"),
+        ("http://a\ud83d.b", "key", "base_url"),
+        ("127.0.0.1:8420", "key", "base_url"),
+        ("localhost:8420", "key", "base_url"),
+        ("http://", "key", "base_url"),
+    ],
+)
 @pytest.mark.parametrize("kind", [Client, AsyncClient])
 def test_a_client_that_could_never_send_is_not_made(kind: type[Client | AsyncClient], url: str, key: str, param: str) -> None:
     with pytest.raises(errors.InvalidArgument, match=param):
         kind(url, key)
+
+
+async def test_the_environments_proxy_is_not_asked_for_this_machine(
+    origin: str, upstream: UpstreamServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A proxy that is asked for an address of its own machine finds nothing there, or something else."""
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, upstream.origin)
+    for name in ("NO_PROXY", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    with Client(origin, "anna", retries=0) as client:
+        assert client.compress("Not now.", layer=0).text == "Not now."
+    async with AsyncClient(origin, "anna", retries=0) as other:
+        assert (await other.compress("Not now.", layer=0)).text == "Not now."
+    assert upstream.seen == []
+    upstream.handler = reply(ANSWER.content)
+    with Client("http://turnfold.example", "anna", retries=0) as client:
+        assert client.drill_down("s").text == "t"
+    assert [one.header("host") for one in upstream.seen] == ["turnfold.example"]
 
 
 def test_an_address_as_openai_clients_have_it(origin: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import time
@@ -23,6 +24,7 @@ from tests.proxy.harness import (
     reply,
     running,
     settings_for,
+    unhurried,
     until,
 )
 from tests.proxy.processes import COMPLETION, LONG, SHORT
@@ -37,7 +39,7 @@ from turnfold.proxy.chat.receipts import Usage
 from turnfold.proxy.dashboard.newest import newest_requests
 from turnfold.proxy.dashboard.overview import by_tag, overview
 from turnfold.proxy.server import configuration
-from turnfold.proxy.store import Store
+from turnfold.proxy.store import Store, open_store
 from turnfold.proxy.store.memory import MemoryStore
 
 TOKEN = "letmein"
@@ -282,6 +284,23 @@ async def test_pages_go_back_in_time_and_miss_nothing(store: Store) -> None:
     assert {one["request_id"] for one in failed["requests"]} == {"r0", "r50", "r100", "r150", "r200"}
     untagged = await newest_requests(store, {"tag": "", "model": "mine"}, 200, None, now, {})
     assert all(not one["tags"] and one["model"] == "mine" for one in untagged["requests"])
+
+
+async def test_a_request_is_shown_with_its_tenants_name_as_the_list_of_requests_is(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/t.db"
+    store = open_store(unhurried(StoreSettings(url=url)))
+    await _filled(store, time.time())
+    await store.close()
+
+    def shown() -> list[str]:
+        auth = AuthSettings(admin_token=SecretStr(TOKEN))
+        with api_server(url, auth=auth, tenants={"anna": "Team A"}) as origin:
+            return [
+                asked(origin, "requests").json()["requests"][0]["tenant_name"],
+                asked(origin, "requests/r0").json()["tenant_name"],
+            ]
+
+    assert await asyncio.to_thread(shown) == ["Team A", "Team A"]
 
 
 async def test_a_page_ends_where_enough_was_looked_through_and_the_next_goes_on_there(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gzip
 import json
+import sqlite3
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -340,6 +343,30 @@ def test_a_store_that_is_away_costs_drill_down_and_not_the_result() -> None:
         assert made.json()["metadata"]["sections_stored"] is False
         assert error_of(drill(http, made.json()["sections"][0]["id"]))[0] == 503
         assert error_of(http.get("/v1/cache/stats"))[0] == 503
+
+
+def test_a_file_that_another_program_has_locked_hardly_delays_a_result(tmp_path: Path) -> None:
+    messages = [{"role": "user", "content": f"{TEXT} {n % 3}"} for n in range(12)]
+    bodies: list[tuple[str, dict[str, Any]]] = [
+        (f"/v1/{path}", {"text": TEXT + str(n)}) for n in range(3) for path in ("compress", "exchange")
+    ]
+    bodies.append(("/v1/messages/compress", {"messages": messages}))
+    with (
+        api_server(f"sqlite:///{tmp_path}/t.db") as origin,
+        httpx.Client(base_url=origin, headers=ANNA, timeout=60) as http,
+        contextlib.closing(sqlite3.connect(tmp_path / "t.db", isolation_level=None)) as other,
+    ):
+        for path, body in bodies:  # otherwise what they load at first would count
+            assert http.post(path, json={**body, "text": "Warm."} if "text" in body else body).status_code == 200
+        kept = http.post("/v1/compress", json={"text": TEXT}).json()
+        other.execute("BEGIN IMMEDIATE")
+        started = time.monotonic()
+        answers = [http.post(path, json=body) for path, body in bodies]
+        took = time.monotonic() - started
+        again = http.post("/v1/compress", json={"text": TEXT}).json()
+    assert [one.status_code for one in answers] == [200] * len(bodies)
+    assert took < 15, took  # five seconds each, if each waited for the file
+    assert again == {**kept, "metadata": {**again["metadata"], "cached": True}}
 
 
 def test_bodies_are_bounded() -> None:

@@ -222,3 +222,20 @@ async def test_what_cannot_be_written_to_is_named(
         await thread.run(job)
     assert str(caught.value) == "SQLite: unable to open" + (whose if said else "")
     await thread.close()
+
+
+@pytest.mark.parametrize("change", ["ALTER TABLE items ADD COLUMN more", "ALTER TABLE items RENAME COLUMN expires TO until"])
+@pytest.mark.parametrize(("version", "is_newer"), [(99, True), (2, False)])
+async def test_a_file_that_a_newer_release_has_changed_is_named(file: Path, change: str, version: int, is_newer: bool) -> None:
+    before = SqliteStore(file)
+    await before.ping()
+    await before.close()
+    with closing(sqlite3.connect(file)) as other:
+        other.execute(change)
+        other.execute(f"PRAGMA user_version = {version}")
+        other.commit()
+    store = SqliteStore(file)
+    with pytest.raises(StoreUnavailable) as caught:
+        await store.put([Item(Key("anna", "section", "a"), b"x", 60.0)])
+    await store.close()
+    assert (f"a newer Turnfold has changed {file} (version 99" in str(caught.value)) is is_newer

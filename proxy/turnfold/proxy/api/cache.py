@@ -10,13 +10,14 @@ just no longer count towards the limits.
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from turnfold.config.settings import CacheSettings
-from turnfold.proxy.store import Item, Key, Scope, Store
+from turnfold.proxy.store import Item, Key, Scope, Store, StoreError
 from turnfold.proxy.store.compare_and_set import Turns, compare_and_set
 from turnfold.proxy.store.records import VERSION, decode_record, encode_record
 
@@ -24,6 +25,8 @@ _KIND: Final = "compression"
 _INDEX: Final = "compression-index"
 _INDEX_TTL: Final = 30 * 86400.0
 _PATIENCE: Final = 1.0
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +91,10 @@ class CompressionCache:
         """An entry; it becomes the most recently used."""
         (value,) = await self._store.get([Key(tenant, _KIND, key)])
         if value is not None:
-            await self._change(tenant, lambda index: (_with_hit(index, key), []))
+            try:
+                await self._change(tenant, lambda index: (_with_hit(index, key), []))
+            except StoreError as exc:  # a store that only reads has the value all the same
+                _log.info("the use of a cached result is not counted: %s", exc)
         return value
 
     def item(self, tenant: str, key: str, value: bytes) -> Item | None:

@@ -8,7 +8,6 @@ complete layers; stored sections say ``[private]`` instead, and the result is no
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import time
 import zlib
@@ -27,17 +26,17 @@ from turnfold.compression.summary.calls import ModelCall, ModelReply
 from turnfold.compression.text.private import Redactor, is_private
 from turnfold.config.settings import StoreSettings
 from turnfold.proxy.api.cache import CompressionCache
+from turnfold.proxy.api.keeping import Keeping
 from turnfold.proxy.api.workshop import Workshop
 from turnfold.proxy.books.section_records import Layered, packed, section_items
 from turnfold.proxy.chat.receipts import PackedSection
-from turnfold.proxy.store import Batch, Item, Store, StoreError
+from turnfold.proxy.store import Item, Store, StoreError
 from turnfold.proxy.store.records import VERSION, decode_record, inflate_record
 
 #: Makes the calls of a generator.
 DriveLayers = Callable[[Generator[ModelCall, ModelReply | None, ModelLayers]], Awaitable[ModelLayers]]
 
 _RESULT: Final = TypeAdapter(CompressedResult)
-_AT_ONCE: Final = 500  # items of a batch
 
 _log = logging.getLogger(__name__)
 
@@ -91,7 +90,7 @@ class Compressions:
         cache: CompressionCache,
         workshop: Workshop,
     ) -> None:
-        self._store = store
+        self._keeping = Keeping(store, settings.patience)
         self._settings = settings
         self._cache = cache
         self._workshop = workshop
@@ -149,13 +148,7 @@ class Compressions:
             key: under which the result is cached; None: it is not.
         """
         items, size = await self._workshop.run(tenant, self._items, tenant, key, made)
-        try:
-            for start in range(0, len(items), _AT_ONCE):
-                async with asyncio.timeout(self._settings.patience):  # background work may wait longer for a batch write
-                    await self._store.record(Batch.of_items(items[start : start + _AT_ONCE]))
-                await asyncio.sleep(0)  # a store in memory takes them at once, on the event loop
-        except (StoreError, TimeoutError) as exc:
-            _log.warning("sections of a compressed text are not stored: %s", str(exc) or "no answer in time")
+        if not await self._keeping.keep(items, "sections of a compressed text"):
             return False
         try:
             await self._cache.count_miss(tenant, key or "", size)

@@ -148,6 +148,7 @@ class RequestAnswer(AnswerBody):
     receipt: dict[str, Any]
     why: str
     sections: Annotated[list[dict[str, Any]], Field(description="Each with its original messages and what was sent instead.")]
+    tenant_name: Annotated[str, Field(description="The name that TURNFOLD_TENANTS gives the tenant.")]
 
 
 class LedgerFigures(AnswerBody):

@@ -6,7 +6,6 @@ Lives here: storing messages and originals as one value, finding originals again
 from __future__ import annotations
 
 import json
-import logging
 import zlib
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -21,14 +20,13 @@ from turnfold.compression.roundtrip.values import Results, TokenCounter, charact
 from turnfold.compression.text.private import REDACTED, redact_json
 from turnfold.compression.tokens import EncodingName
 from turnfold.config.settings import StoreSettings
+from turnfold.proxy.api.keeping import Keeping
 from turnfold.proxy.api.workshop import Workshop
-from turnfold.proxy.store import Batch, Item, Key, Store, StoreError
+from turnfold.proxy.store import Item, Key, Store
 from turnfold.proxy.store.records import VERSION, decode_record, inflate_record
 
 _KIND: Final = "roundtrip"
 _PER_MESSAGE: Final = 3  # tokens around each message, as OpenAI's cookbook counts
-
-_log = logging.getLogger(__name__)
 
 
 def _count_tokens(name: EncodingName, message: Mapping[str, Any]) -> int:
@@ -108,6 +106,7 @@ class Roundtrips:
 
     def __init__(self, store: Store, settings: StoreSettings, workshop: Workshop) -> None:
         self._store = store
+        self._keeping = Keeping(store, settings.patience)
         self._settings = settings
         self._workshop = workshop
 
@@ -129,12 +128,7 @@ class Roundtrips:
             return False
         value = await self._workshop.run(tenant, pack_result, result)
         item = Item(Key(tenant, _KIND, result.result_id), value, float(self._settings.ttl), conversation)
-        try:
-            await self._store.record(Batch.of_items([item]))
-        except StoreError as exc:
-            _log.warning("compressed messages are not stored: %s", exc)
-            return False
-        return True
+        return await self._keeping.keep([item], "compressed messages")
 
     async def uncompress(
         self, tenant: str, messages: Sequence[Any], verbatim: Mapping[str, Any] | None, *, recursive: bool

@@ -20,6 +20,7 @@ from typing import Any, Final, Generic, ParamSpec, Self, TypeVar, overload
 import httpx
 from pydantic import ValidationError
 
+from turnfold.config.settings import is_loopback
 from turnfold.proxy.client import calls
 from turnfold.proxy.client.calls import ApiCall, check_header, checked
 from turnfold.proxy.client.errors import ConnectionFailed, InvalidArgument, TimedOut, UnexpectedAnswer, error_of
@@ -93,8 +94,16 @@ def _root(base_url: str) -> httpx.URL:
         url = httpx.URL(base_url)
     except httpx.InvalidURL as exc:
         raise InvalidArgument("base_url", f"is not a URL: {ascii(str(exc))[1:-1]}") from exc
+    if url.scheme not in ("http", "https") or not url.host:
+        raise InvalidArgument("base_url", "must begin with http:// or https:// and name a host")
     path = url.path.rstrip("/")  # an OpenAI client's base URL ends with /v1, and the paths here begin with it
     return url.copy_with(path=path.removesuffix("/v1") or "/") if path.endswith("/v1") else url
+
+
+def _past_proxy(url: httpx.URL) -> dict[str, None]:
+    """Routes past the environment's proxy, as to an upstream: it would look for this machine's address on its own machine."""
+    host = f"[{url.host}]" if ":" in url.host else url.host
+    return {f"all://{host}": None} if is_loopback(url.host) else {}
 
 
 def _unsent(call: ApiCall[Any], exc: Exception) -> httpx.TransportError:
@@ -186,7 +195,10 @@ class Client(_Methods):
         http: httpx.Client | None = None,
     ) -> None:
         self._own = http is None
-        self._http = http or httpx.Client(base_url=_root(base_url), headers=_headers(api_key), timeout=timeout)
+        if http is None:
+            url, headers = _root(base_url), _headers(api_key)
+            http = httpx.Client(base_url=url, headers=headers, timeout=timeout, mounts=_past_proxy(url))
+        self._http = http
         self._retries = retries
 
     def send(self, call: ApiCall[T]) -> T:
@@ -231,7 +243,10 @@ class AsyncClient(_Methods):
         http: httpx.AsyncClient | None = None,
     ) -> None:
         self._own = http is None
-        self._http = http or httpx.AsyncClient(base_url=_root(base_url), headers=_headers(api_key), timeout=timeout)
+        if http is None:
+            url, headers = _root(base_url), _headers(api_key)
+            http = httpx.AsyncClient(base_url=url, headers=headers, timeout=timeout, mounts=_past_proxy(url))
+        self._http = http
         self._retries = retries
 
     async def send(self, call: ApiCall[T]) -> T:

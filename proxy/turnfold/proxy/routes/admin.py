@@ -130,7 +130,7 @@ def admin_routes(
     return [
         Route("/admin/report", only_admins(_reporter(store, ledger, options_of, tenants), gate), methods=["GET"]),
         Route("/admin/receipts", only_admins(_exporter(store, tenants), gate), methods=["GET"]),
-        Route("/admin/requests/{request_id}", only_admins(_request_finder(store, ledger), gate), methods=["GET"]),
+        Route("/admin/requests/{request_id}", only_admins(_request_finder(store, ledger, tenants), gate), methods=["GET"]),
         Route("/admin/ledger", only_admins(_ledger_teller(store, ledger, incidents), gate), methods=["GET"]),
         Route("/admin/data", only_admins(_data_deleter(store, ledger, forgetting), gate), methods=["DELETE"]),
         _metrics_route(metrics, gate),
@@ -190,7 +190,7 @@ def _data_deleter(store: OpenStore, ledger: Ledger, forgetting: Forgetting) -> H
     return delete_data
 
 
-def _request_finder(store: OpenStore, ledger: Ledger) -> Handler:
+def _request_finder(store: OpenStore, ledger: Ledger, tenants: Mapping[str, str]) -> Handler:
     async def get_request(request: Request) -> Response:
         now, sought = time.time(), request.path_params["request_id"]
         refuse_unknown(request.query_params, "from", "to")
@@ -201,6 +201,7 @@ def _request_finder(store: OpenStore, ledger: Ledger) -> Handler:
         found = await request_details(store.patient, sought, since, until, request.headers.get(TENANT))
         if found is None:
             return error(404, "request_unknown", f"There is no receipt of {sought!r} in this range of time.", "request_id")
+        found["tenant_name"] = tenants.get(found["receipt"]["tenant"], "")
         return await asyncio.to_thread(_as_lenient_json, found)  # its originals may have megabytes
 
     return get_request

@@ -335,7 +335,12 @@ EXAMPLES: Final[dict[tuple[str, str], dict[str, Any]]] = {
         }
     },
     ("GET", "/admin/requests/{request_id}"): {
-        "response": {"receipt": _RECEIPT, "why": "Folded: a smaller request was sent.", "sections": [_ORIGINAL]}
+        "response": {
+            "receipt": _RECEIPT,
+            "why": "Folded: a smaller request was sent.",
+            "sections": [_ORIGINAL],
+            "tenant_name": "Search",
+        }
     },
     ("GET", "/admin/ledger"): {
         "response": {

@@ -117,6 +117,17 @@ def _why_not_opened(path: Path, exc: sqlite3.Error) -> str:
     return ""
 
 
+def _why_not_understood(path: Path, exc: sqlite3.Error) -> str:
+    """What SQLite cannot know where it has another table than this release asks for: a newer release has changed the file."""
+    if getattr(exc, "sqlite_errorcode", 0) != sqlite3.SQLITE_ERROR:
+        return ""
+    with contextlib.suppress(sqlite3.Error), contextlib.closing(sqlite3.connect(path)) as connection:
+        version = pragma(connection, "user_version")
+        if version > CLEAN:
+            return f"; a newer Turnfold has changed {path} (version {version}, and this one knows up to {CLEAN})"
+    return ""
+
+
 def _whose(path: Path) -> str:
     owner, mine = path.stat().st_uid, getattr(os, "geteuid", lambda: -1)()  # Windows has no such ids
     return "" if mine in (-1, owner) else f" (it belongs to user {owner}, and Turnfold runs as user {mine})"
@@ -220,7 +231,8 @@ class ConnectionThread:
         try:
             return job(self._connect())
         except sqlite3.OperationalError as exc:
-            raise StoreUnavailable(f"SQLite: {exc}{_why_not_opened(self._path, exc)}") from exc
+            why = _why_not_opened(self._path, exc) or _why_not_understood(self._path, exc)
+            raise StoreUnavailable(f"SQLite: {exc}{why}") from exc
         except (sqlite3.DataError, sqlite3.IntegrityError, sqlite3.ProgrammingError, OverflowError, ValueError, TypeError) as exc:
             raise StoreRefused(f"SQLite: {type(exc).__name__}") from exc
         except sqlite3.Error as exc:

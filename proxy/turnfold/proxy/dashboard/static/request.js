@@ -40,11 +40,11 @@ export async function request({ parts, values }) {
   const at = Number(values.at);
   // An hour around a known time is found at once; else a month is looked through.
   const range = at > 0 ? { from: at - 3600, to: at + 3600 } : { from: "31d" };
-  const { receipt, why, sections } = await api.get(`requests/${encodeURIComponent(parts[0] ?? "")}`, range);
+  const { receipt, why, sections, tenant_name } = await api.get(`requests/${encodeURIComponent(parts[0] ?? "")}`, range);
   return {
     nodes: [
       el("h1", {}, "Request ", el("code", {}, receipt.request_id)),
-      el("section", { class: "sheet" }, details(receipt, why),
+      el("section", { class: "sheet" }, details({ ...receipt, tenant_name }, why),
         receipt.conversation && el("p", {}, el("a", { href: go("conversation", [receipt.tenant, receipt.conversation]) }, "The whole conversation"))),
       el("section", { class: "sheet" }, el("h2", {}, `Folded blocks (${sections.length})`), sections.length > 0 && recallNote(), blocks(sections)),
     ],
