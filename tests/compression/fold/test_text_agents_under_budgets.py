@@ -38,14 +38,14 @@ def _sent(name: str, share: float) -> list[Folded]:
     return found
 
 
-@pytest.mark.parametrize(("share", "name"), every(2, crosswise(product(_KEPT, _NAMES), len(_NAMES)), 1))
+@pytest.mark.parametrize(("share", "name"), every(3, crosswise(product(_KEPT, _NAMES), len(_NAMES)), 1))
 def test_a_text_agent_seldom_rewrites_its_prefix_under_a_budget(name: str, share: float) -> None:
     bodies = [json.loads(one.body)["messages"] for one in _sent(name, share)]
     kept = [new[: len(old)] == old for old, new in pairwise(bodies)]
     assert sum(kept) >= _KEPT[share], kept
 
 
-@pytest.mark.parametrize("name", ["cline", "terminus", "aider"])
+@pytest.mark.parametrize("name", every(3, ["cline", "terminus", "aider"], 1))
 def test_an_agent_may_be_known_as_one_after_it_has_outgrown_its_budget(name: str) -> None:
     messages = list(session(name, tasks=1, steps=3, seed=3).messages)
     first = next(i for i, message in enumerate(messages) if message["role"] == "user")
