@@ -15,7 +15,7 @@ import pytest
 
 from benchmarks.support.data import own_cases, shared_directory
 from tests.support.cases import each
-from tests.support.effort import every, is_thorough
+from tests.support.effort import every
 from tests.support.growth import assert_linear
 from tests.support.small_talk import CHAT, FENCE, Message, chat, talk, text_of
 from turnfold.compression import (
@@ -489,7 +489,7 @@ def test_every_recorded_conversation_comes_back() -> None:
         result = compress(messages)
         assert json.dumps(uncompress(result).messages) == json.dumps(messages)
         count += 1
-    assert count > (39 if is_thorough() else 6)
+    assert count > 13
 
 
 def test_what_stands_for_more_than_half_a_million_messages_is_refused_at_once() -> None:
