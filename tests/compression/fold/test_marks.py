@@ -58,7 +58,7 @@ def test_marks_stay_as_many_wherever_they_stand(
 def test_the_marks_of_a_client_that_marks_its_last_messages_are_all_there(name: str, budget: int | None) -> None:
     messages, memo = conversation(7, Kind(turns=10, loops=3, sentences=35)), WARM
     events = 0
-    for end in ends(messages)[8::8]:
+    for end in ends(messages)[8::5]:
         places = [i for i in range(end) if messages[i]["role"] == "user"][-2:]
         body, folded = forward(WIRES[name], with_marks(messages[:end], places), FoldOptions(prices=FREE, budget=budget), memo)
         assert marks(folded.body) == marks(body)

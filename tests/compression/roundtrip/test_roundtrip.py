@@ -485,7 +485,7 @@ def test_every_conversation_of_our_own_comes_back() -> None:
 )
 def test_every_recorded_conversation_comes_back() -> None:
     count = 0
-    for messages in every(6, list(recorded())):
+    for messages in every(3, list(recorded())):
         result = compress(messages)
         assert json.dumps(uncompress(result).messages) == json.dumps(messages)
         count += 1
