@@ -15,7 +15,7 @@ def test_what_was_saved_is_the_difference_of_two_bills() -> None:
     provider = Provider()
     auth = AuthSettings.model_validate({"admin_token": ADMIN})
     with billing(provider) as origin, api_server("memory://", f"{origin}/v1", auth=auth) as served:
-        for course in every(2, ("model switched", "usage at times", "other tools")):
+        for course in every(3, ("model switched", "usage at times", "other tools"), 1):
             row = play(course, "gpt-4o", provider, origin, served)
             assert not row.wrong
             assert row.paid == pytest.approx(row.paid_truth, rel=1e-4)

@@ -115,7 +115,7 @@ def marked(messages: list[Any]) -> list[Any]:
     return out
 
 
-@pytest.mark.parametrize(("model", "turns"), [(OLD, 14), (BINDING, 24)])
+@pytest.mark.parametrize(("model", "turns"), [(OLD, 10), (BINDING, 16)])
 def test_an_agent_that_thinks_is_folded_and_refused_nowhere(
     upstream: UpstreamServer, start_proxy: StartProxy, model: str, turns: int
 ) -> None:

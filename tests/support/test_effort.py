@@ -24,5 +24,13 @@ def test_a_wrong_number_of_rows_is_told() -> None:
         crosswise(range(7), 3)
 
 
-def test_one_of_each_two_cases_in_a_row_is_left() -> None:
-    assert [*golden.some(range(8))] == ([*range(8)] if is_thorough() else [0, 3, 5, 6])
+@pytest.mark.parametrize("step", [2, 4])
+def test_one_of_so_many_cases_in_a_row_is_left(step: int) -> None:
+    left = [*golden.some(range(24), step)]
+    assert left == [*range(24)] if is_thorough() else [one // step for one in left] == [*range(24 // step)]
+    assert {one % 3 for one in left} == {0, 1, 2}  # the wires, for many a test
+
+
+def test_the_last_cases_may_be_fewer() -> None:
+    assert [*golden.some("a")] == ["a"]
+    assert len(golden.some(range(5))) == (5 if is_thorough() else 2)

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.cases import each
-from tests.support.effort import costly
+from tests.support.effort import costly, every
 from tests.support.known_folds import fold_request
 from tests.support.warm import WARM
 from tests.support.words import prose
@@ -84,7 +84,10 @@ def alternate(messages: list[Item]) -> bool:
     return all(a != b for a, b in pairwise(roles))
 
 
-@each(("prices", "part"), [*((prices, image) for prices in PRICES), *(("gpt-4o", part) for part in (contract, voice, odd))])
+@each(
+    ("prices", "part"),
+    every(2, [*((prices, image) for prices in PRICES), *(("gpt-4o", part) for part in (contract, voice, odd))]),
+)
 def test_what_the_first_message_attaches_is_there_after_many_turns(prices: str, part: Any) -> None:
     messages = chat(64, {0: (part(0),)}, size=18)
     folded, sent = forward(messages, FoldOptions(model="gpt-4o", prices=PRICES[prices]))

@@ -10,6 +10,7 @@ from typing import Final
 
 from tests.support.bodies import Message
 from tests.support.cases import each
+from tests.support.effort import every
 from tests.support.quoted_talk import forwarded
 from tests.support.words import prose
 from turnfold.compression.text.dialogue.wanted.code_definitions import definitions
@@ -66,7 +67,7 @@ def test_where_a_definition_ends(language: str) -> None:
     assert [text[slice(*one.place)] for one in definitions(text) if one.name == name] == [code]
 
 
-@each("language", _CODE)
+@each("language", every(2, [*_CODE]))
 def test_it_is_there_whole_where_a_request_names_it(language: str) -> None:
     name, code, _ = _CODE[language]
     filling = "\n\n".join(

@@ -16,7 +16,7 @@ import pytest
 
 from tests.support.bodies import Message, encode
 from tests.support.cases import each
-from tests.support.effort import crosswise
+from tests.support.effort import crosswise, is_thorough
 from tests.support.known_folds import fold_request
 from tests.support.warm import WARM
 from tests.support.words import prose
@@ -85,7 +85,7 @@ def _last(texts: str, values: list[int]) -> int:
 def test_the_newest_state_of_a_line_stands_last_at_every_length(style: str, whole: bool) -> None:
     messages = _text_agent(style, whole=whole)
     folded = 0
-    for upto in range(12, len(messages) + 1, 2):
+    for upto in range(12, len(messages) + 1, 2 if is_thorough() else 4):
         texts = "\n".join(message["content"] for message in _forwarded(messages, upto=upto))
         folded += texts != "\n".join(message["content"] for message in messages[:upto])
         if "craneLimit = " in texts:

@@ -15,7 +15,7 @@ import pytest
 
 from tests.support.bodies import Message
 from tests.support.cases import each
-from tests.support.effort import every
+from tests.support.effort import every, is_thorough
 from tests.support.known_folds import fold_request
 from tests.support.warm import WARM
 from tests.support.words import prose
@@ -80,7 +80,7 @@ _FORMS: Final = (_fenced, _named, _in_the_fence, _outlined)
 @pytest.mark.parametrize(("form", "prices"), every(4, [*product(_FORMS, _PRICES)], 2))
 def test_what_is_handed_over_stays_as_it_came(form: Form, prices: CachePrices) -> None:
     for turn, messages in enumerate(_requests(form, 60)):
-        if turn % 6 != 5:
+        if turn % (6 if is_thorough() else 12) != 5:
             continue
         body = json.dumps({"model": "gpt-4o", "messages": messages}).encode()
         folded = fold_request(body, FoldOptions(model="gpt-4o", prices=prices), WARM)
@@ -96,7 +96,7 @@ def test_what_is_handed_over_stays_as_it_came(form: Form, prices: CachePrices) -
 def test_a_fold_is_not_made_anew_with_each_request(form: Form) -> None:
     """What is handed over stands elsewhere in the next request, so it decides on no fold."""
     moved, before = 0, ""
-    for turn, messages in [*enumerate(_requests(form, 60))][::2]:
+    for turn, messages in [*enumerate(_requests(form, 60))][:: 2 if is_thorough() else 3]:
         body = json.dumps({"model": "gpt-4o", "messages": messages}).encode()
         folded = fold_request(body, FoldOptions(model="gpt-4o", prices=CachePrices(0.5, 1.0)), WARM)
         front = json.dumps(json.loads(folded.body)["messages"][: -len(form(turn)) - 1])[:-1]

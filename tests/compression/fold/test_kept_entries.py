@@ -73,7 +73,7 @@ def _lines(text: str) -> list[str]:
 @each(("share", "name"), every(4, crosswise(product([None, 0.1], _CHANGED), 17), 1))
 def test_what_changed_an_entry_is_there_with_it(name: str, share: float | None) -> None:
     question, entries = _CHANGED[name]
-    sent = _lines(forwarded(among(entries, noise=50, behind=20), question, share))
+    sent = _lines(forwarded(among(entries, noise=36, behind=16), question, share))
     told = [line for entry in entries for text in entry[::2] for line in text.splitlines()]
     assert [line for line in told if not any(line in one and len(one) < len(line) + 20 for one in sent)] == []
 

@@ -16,7 +16,7 @@ SHORT = Session(turns=7, loop=2, parallel=3, result=450)
 @pytest.mark.parametrize(
     ("kind", "model", "options"),
     every(
-        2,
+        4,
         [
             (SHORT, SONNET, FoldOptions(prices=CachePrices(1.0, 1.0))),
             (Session(turns=16, loop=2, parallel=3, result=600), SONNET, FoldOptions(prices=CLAUDE, cache_hit_share=0.3)),

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.support.block_conversations import SEEDS, Kind, conversation, kinds
 from tests.support.cases import each
-from tests.support.effort import costly
+from tests.support.effort import costly, every
 from tests.support.three_wires import WIRES, OnWire, mark_count, with_marks
 from tests.support.warm import WARM
 from tests.support.words import prose
@@ -52,7 +52,9 @@ def test_marks_stay_as_many_wherever_they_stand(
     assert 1 <= marks(folded.body) <= marks(body)
 
 
-@pytest.mark.parametrize(("name", "budget"), [*((name, None) for name in sorted(WIRES)), ("messages", 3000), ("responses", 900)])
+@pytest.mark.parametrize(
+    ("name", "budget"), every(2, [*((name, None) for name in sorted(WIRES)), ("messages", 3000), ("responses", 900)], 1)
+)
 def test_the_marks_of_a_client_that_marks_its_last_messages_are_all_there(name: str, budget: int | None) -> None:
     messages, memo = conversation(7, Kind(turns=10, loops=3, sentences=35)), WARM
     events = 0

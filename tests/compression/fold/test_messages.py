@@ -129,7 +129,7 @@ def test_the_latest_turn_keeps_its_bytes_from_its_first_thinking_on(
         assert kept[len(kept) - len(turn[first:]) :] == turn[first:]
 
 
-@costly(4)
+@costly(2)
 @given(SEEDS, st.sampled_from([FREE, CLAUDE]), st.booleans())
 def test_the_prefix_is_stable_between_fold_events(seed: int, prices: CachePrices, marks: bool) -> None:
     kind = Kind(turns=10, loops=3, sentences=60, marks=marks)

@@ -10,6 +10,7 @@ import pytest
 
 from tests.support import words
 from tests.support.cases import each
+from tests.support.effort import every
 from tests.support.messages_api import refusals
 from tests.support.provider_rules import tools_lost
 from tests.support.warm import WARM
@@ -60,7 +61,7 @@ PARTED: dict[str, list[Part]] = {
 }
 
 
-@pytest.mark.parametrize("name", PARTED)
+@pytest.mark.parametrize("name", every(2, [*PARTED], 1))
 def test_what_a_servers_tool_did_stays_with_its_use(name: str) -> None:
     """Anthropic: "Each `web_search_tool_result` block must have a corresponding `server_tool_use` block before it"."""
     loop = [

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from itertools import product
 from typing import Any
 
 import pytest
 
+from tests.support.effort import crosswise
 from tests.support.messages_api import refusals
 from tests.support.responses import Item, reasoning
 from tests.support.responses_rules import rule_faults
@@ -17,7 +19,8 @@ from turnfold.compression.options import CachePrices, FoldOptions
 from turnfold.compression.wire.messages import MESSAGES
 from turnfold.compression.wire.responses import RESPONSES
 
-PROFILES = pytest.mark.parametrize("prices", [CachePrices(1.0, 1.0), CachePrices(0.5, 1.0), CachePrices(0.1, 1.25)])
+PRICES = [CachePrices(1.0, 1.0), CachePrices(0.5, 1.0), CachePrices(0.1, 1.25)]
+PROFILES = pytest.mark.parametrize("prices", PRICES)
 TURNS = 30  # of 350 tokens and more
 
 
@@ -44,8 +47,7 @@ def thought(turn: int) -> list[Item]:
     return [reasoning(turn), said(turn)]
 
 
-@PROFILES
-@pytest.mark.parametrize("answer", [computed, thought])
+@pytest.mark.parametrize(("answer", "prices"), crosswise(product([computed, thought], PRICES), 3))
 def test_items_that_stay_as_they_are_are_folded_in_time(answer: Any, prices: CachePrices) -> None:
     items: list[Item] = []
     for turn in range(TURNS):

@@ -172,7 +172,7 @@ EINKAUF = (
 def test_all_steps_of_what_was_kept_are_quoted_under_a_tight_budget(
     talk: tuple[tuple[str, str], ...], question: str, needed: tuple[str, ...]
 ) -> None:
-    text = forwarded(said(*talk, question=question, between=40), 800)
+    text = forwarded(said(*talk, question=question, between=28), 800)
     assert [one for one in needed if one not in text] == []
 
 

@@ -13,7 +13,7 @@ from typing import Final
 import pytest
 
 from tests.support.bodies import encode
-from tests.support.effort import crosswise, every
+from tests.support.effort import crosswise, every, is_thorough
 from tests.support.structure import structure_faults
 from tests.support.text_agents import HELD_OUT, TUNED, session
 from turnfold.compression.fold import Folded, conversation_tokens, fold
@@ -38,14 +38,14 @@ def _sent(name: str, share: float) -> list[Folded]:
     return found
 
 
-@pytest.mark.parametrize(("share", "name"), every(2, crosswise(product(_KEPT, _NAMES), len(_NAMES)), 1))
+@pytest.mark.parametrize(("share", "name"), every(3, crosswise(product(_KEPT, _NAMES), len(_NAMES)), 1))
 def test_a_text_agent_seldom_rewrites_its_prefix_under_a_budget(name: str, share: float) -> None:
     bodies = [json.loads(one.body)["messages"] for one in _sent(name, share)]
     kept = [new[: len(old)] == old for old, new in pairwise(bodies)]
     assert sum(kept) >= _KEPT[share], kept
 
 
-@pytest.mark.parametrize("name", ["cline", "terminus", "aider"])
+@pytest.mark.parametrize("name", every(3, ["cline", "terminus", "aider"], 1))
 def test_an_agent_may_be_known_as_one_after_it_has_outgrown_its_budget(name: str) -> None:
     messages = list(session(name, tasks=1, steps=3, seed=3).messages)
     first = next(i for i, message in enumerate(messages) if message["role"] == "user")
@@ -53,7 +53,7 @@ def test_an_agent_may_be_known_as_one_after_it_has_outgrown_its_budget(name: str
     ends = [i + 1 for i, message in enumerate(messages) if message["role"] == "user"][:3]
     sizes = [conversation_tokens(CHAT.read(encode(messages[:end]), Memo()), "gpt-4o", Memo()) for end in ends]
     memo = Memo()
-    for budget in range(sizes[0], sizes[-1], 100):
+    for budget in range(sizes[0], sizes[-1], 100 if is_thorough() else 240):
         options = FoldOptions(model="gpt-4o", prices=CachePrices(0.5, 1.0), budget=budget)
         for end in ends:
             body = encode(messages[:end])

@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.support.cases import each
-from tests.support.effort import draws, every
+from tests.support.effort import costly, every
 from turnfold.compression.fold import fold
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
@@ -84,7 +84,7 @@ def _outcome(wire: Wire, turns: list[dict[str, Any]], options: FoldOptions, memo
     return *told, found.sections, found.recalls, trails_of(read, found.forwarded, memo if memo.find("kept") else None)
 
 
-@draws(2)
+@costly(2)
 @example(["edit", "grow", "grow"], 431078, CHAT, None)  # a unit beside a kept message
 @given(_STEPS, st.integers(0, 10**6), st.sampled_from(list(_HISTORY)), st.sampled_from([None, None, 1500]))
 def test_requests_of_two_tenants_in_turn_come_out_as_from_a_fresh_engine(
@@ -142,7 +142,7 @@ def _parted(turns: list[dict[str, Any]], at: int) -> list[dict[str, Any]]:
     return [*turns[:at], *({"role": "user", "content": [block]} for block in blocks), *turns[at + 1 :]]
 
 
-@draws(2)
+@costly(2)
 @given(
     st.lists(st.sampled_from(["talk", "loop", "loop", "edit", "cut", "part"]), min_size=3, max_size=8),
     st.integers(0, 10**6),

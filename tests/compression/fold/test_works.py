@@ -75,7 +75,7 @@ def _recalled(messages: Sequence[Message], question: str, **options: Any) -> tup
     return sent[-1].removeprefix(question), "\n".join(sent[:-1])
 
 
-@each(("name", "question"), every(2, [(name, question) for name, work in _WORKS.items() for question in work["again"]]))
+@each(("name", "question"), every(3, [(name, question) for name, work in _WORKS.items() for question in work["again"]]))
 def test_a_work_is_sent_whole(name: str, question: str) -> None:
     work = _WORKS[name]
     others = [one for other, one in _WORKS.items() if other not in (name, "letter", "brief")][:3]

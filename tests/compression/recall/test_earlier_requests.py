@@ -95,7 +95,7 @@ def _quoted(sources: tuple[Source, ...], asked: tuple[str, int, int, bool], memo
     return recall(folded, question, budget, ["HP 12/24, 9 gold"], BORDER_COUNTER, memo, fill=fill)
 
 
-@costly(10)
+@costly(5)
 @given(
     _requests(),
     st.lists(

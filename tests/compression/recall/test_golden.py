@@ -79,7 +79,7 @@ def test_recall_under_every_tuning() -> None:
         )
         if isinstance(usual, float):
             values = [0.0, usual / 2, 1.0, 2 * usual]
-        for number, value in golden.some(enumerate(values[field.name in _NEVER_NONE :])):
+        for number, value in golden.some(enumerate(values[field.name in _NEVER_NONE :]), 2):
             tuning = replace(TUNING, **{field.name: value})
             found = []
             for i, text in enumerate(ASKED):

@@ -613,7 +613,7 @@ def test_evidence_of_our_own_documents_at_a_tenth(fill: bool) -> None:
 @pytest.mark.filterwarnings("ignore::ResourceWarning")  # the evaluation kit leaves its files to the collector
 @pytest.mark.parametrize(
     ("name", "limit", "floor"),
-    [("rag_nq", 0, 0.9), ("rag_hotpotqa", 0, 0.8), ("multilingual_jsquad", 20, 0.93), ("tool_output_kv", 4, 1.0)],
+    every(2, [("rag_nq", 0, 0.9), ("rag_hotpotqa", 0, 0.8), ("multilingual_jsquad", 20, 0.93), ("tool_output_kv", 4, 1.0)], 1),
 )
 def test_evidence_at_a_tenth(name: str, limit: int, floor: float) -> None:
     assert recall_offline.run(evalkit(), name, limit, 0.10)["evidence"] >= floor

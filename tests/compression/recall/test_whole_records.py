@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import pytest
 
-from tests.support.effort import crosswise
+from tests.support.effort import crosswise, every
 from tests.support.warm import WARM
 from tests.support.words import prose
 from turnfold.compression.fold import fold
@@ -66,7 +66,7 @@ _CASES: Final[dict[str, _Case]] = {
 }
 
 
-@pytest.mark.parametrize(("kind", "indent", "budget"), crosswise(product(_CASES, [None, 2], [None, 4000]), 2))
+@pytest.mark.parametrize(("kind", "indent", "budget"), every(2, crosswise(product(_CASES, [None, 2], [None, 4000]), 2)))
 def test_a_value_is_quoted_with_the_record_that_is_asked_for(kind: str, indent: int | None, budget: int | None) -> None:
     make, ask, reads = _CASES[kind]
     r = random.Random(f"{kind}{indent}")

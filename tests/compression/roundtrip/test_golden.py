@@ -56,12 +56,12 @@ def inputs() -> dict[str, list[golden.Message]]:
 @each("name", OPTIONS)
 def test_options(name: str) -> None:
     lines = []
-    for number, (key, messages) in golden.some(enumerate(inputs().items())):
-        if name == "usual" or number % 2 == list(OPTIONS).index(name) % 2:
-            made = compress(messages, CompressOptions(**OPTIONS[name], trace=True))
-            actions = " ".join(f"{one.action[:2]}{one.after}" for one in made.trace or ())
-            lines.append(f"{key}: {golden.name_of(json.dumps(made.as_dict(), ensure_ascii=False))} {made.fits} {actions}")
-            assert uncompress(made).messages == messages
+    mine = [*inputs().items()][0 if name == "usual" else list(OPTIONS).index(name) % 2 :: 1 if name == "usual" else 2]
+    for key, messages in golden.some(mine, 2):
+        made = compress(messages, CompressOptions(**OPTIONS[name], trace=True))
+        actions = " ".join(f"{one.action[:2]}{one.after}" for one in made.trace or ())
+        lines.append(f"{key}: {golden.name_of(json.dumps(made.as_dict(), ensure_ascii=False))} {made.fits} {actions}")
+        assert uncompress(made).messages == messages
     golden.agrees_in(FILES / f"{name.replace(' ', '_')}.txt", lines)
 
 

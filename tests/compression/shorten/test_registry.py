@@ -37,7 +37,7 @@ def test_the_table_has_a_row_for_every_kind_and_no_other() -> None:
 
 
 @pytest.mark.parametrize("kind", sorted(KINDS))
-@draws(20)
+@draws(8)
 @given(st.lists(st.sampled_from(LINES), max_size=30).map("\n".join) | st.text(max_size=80))
 def test_every_rule_takes_any_text(kind: str, text: str) -> None:
     """What a text looks like and what it is are two things: a rule may be handed anything."""

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from tests.support.cases import each
+from tests.support.effort import every
 from tests.support.words import prose
 from turnfold.compression.fold import fold
 from turnfold.compression.memo import Memo
@@ -105,7 +106,7 @@ def test_what_happened_or_is_asked_is_no_limit(said: str) -> None:
     assert not standing_orders(said)
 
 
-@each("limit", ["Nothing may be destroyed.", "No file outside src/ may be changed.", "Hands off the queue."])
+@each("limit", every(2, ["Nothing may be destroyed.", "No file outside src/ may be changed.", "Hands off the queue."]))
 def test_a_limit_told_with_the_task_is_in_a_tenth_of_the_request(limit: str) -> None:
     """Many turns of tool calls later, under a budget that has no room for all that the user said."""
     messages: list[dict[str, Any]] = [{"role": "system", "content": "You manage servers."}]

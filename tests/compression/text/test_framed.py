@@ -164,12 +164,12 @@ def test_what_only_stands_below_is_free(text: str, line: int) -> None:
     ],
 )
 def test_pages_take_time_that_grows_with_them(unit: str) -> None:
-    assert_linear(lambda text: framed(text.split("\n")), lambda size: unit * (size // len(unit)), 15_000)
+    assert_linear(lambda text: framed(text.split("\n")), lambda size: unit * (size // len(unit)), 8_000)
 
 
 @each("unit", ["Hall\n9 chairs, 2 tables\n", "a1  b2  c3\n", " - b c\n\n"])
 def test_their_statements_too(unit: str) -> None:
-    assert_linear(statements, lambda size: unit * (size // len(unit)), 10_000)
+    assert_linear(statements, lambda size: unit * (size // len(unit)), 6_000)
 
 
 def test_a_list_of_names_is_read_once() -> None:

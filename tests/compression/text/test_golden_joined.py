@@ -24,9 +24,9 @@ _JOINING: Final = (
 
 def test_words_that_join() -> None:
     lines = []
-    for number, sentence in enumerate(COUNTED):
+    for number, sentence in golden.some(enumerate(COUNTED), 2):
         said = [longer(sentence, size, _JOINING[(number + size) % 3], " ") for size in range(13)]
         texts = [f"If it rains, the crew of Anna sells 300 pumps. Bremen says no. {one} Hoses hold." for one in said]
         found = [statements(text) for text in texts]
         lines.append(f"{sentence} {golden.name_of([(one.spans, one.needs) for one in found])}")
-    golden.agrees(_FILE, lines)
+    golden.agrees_in(_FILE, lines)

@@ -254,7 +254,7 @@ def longer(sentence: str, size: int, more: Iterable[str], blank: str) -> str:
 
 def test_one_word_more() -> None:
     lines = []
-    for number, sentence in golden.some(enumerate(COUNTED)):
+    for number, sentence in golden.some(enumerate(COUNTED), 2):
         made = list[Any]()
         for size in (*range(14), *range(14, _WORDS, 2)):
             said = longer(sentence, size, _MORE, " ")
@@ -264,7 +264,7 @@ def test_one_word_more() -> None:
             if size < 13 and size % 4 == 1:
                 made.append(_read(f"{front}\n{said} It is free.\n\nHoses hold."))
         lines.append(f"{sentence} {golden.name_of(made)}")
-    for number, sentence in golden.some(enumerate(_DENSE)):
+    for number, sentence in golden.some(enumerate(_DENSE), 2):
         made = list[Any]()
         for size in _SIGNS:
             said = longer(sentence, size, "的船在水上走了很久", "")
@@ -327,7 +327,7 @@ def _moved_apart(first: str, last: str, form: str) -> Iterator[str]:
 
 def test_one_sentence_farther() -> None:
     lines = []
-    for (first, last), form in golden.some(product(_APART, _FORMS)):
+    for (first, last), form in golden.some(product(_APART, _FORMS), 2):
         made = [_read(text) for text in _moved_apart(first, last, form)]
         lines.append(f"{first} | {last} {form!r} {golden.name_of(made)}")
     golden.agrees_in(FILES / "one_sentence_farther.txt", lines)
@@ -358,7 +358,7 @@ def _lists() -> Iterator[tuple[str, list[str]]]:
 
 
 def test_lists_of_more_and_more_lines() -> None:
-    lines = [f"{name} {golden.name_of([_read(text) for text in texts])}" for name, texts in golden.some(_lists())]
+    lines = [f"{name} {golden.name_of([_read(text) for text in texts])}" for name, texts in golden.some(_lists(), 2)]
     golden.agrees_in(FILES / "one_line_more.txt", lines)
 
 

@@ -76,7 +76,7 @@ def spoiled(value: Any, random: Random) -> Any:
 @pytest.mark.parametrize("wire", [CHAT, RESPONSES, MESSAGES], ids=lambda wire: wire.name)
 def test_nothing_but_a_rejection_is_raised(wire: Wire) -> None:
     random, folded = Random(5), 0
-    for number in range(150 if is_thorough() else 75):
+    for number in range(150 if is_thorough() else 50):
         body = json.dumps(spoiled(BODIES[wire.name], random)).encode()
         try:
             conversation = wire.read(body, WARM)

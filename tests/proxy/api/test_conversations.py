@@ -30,7 +30,7 @@ from turnfold.proxy.store.compare_and_set import Contended, compare_and_set
 from turnfold.proxy.store.memory import MemoryStore
 
 SETTINGS = HistorySettings(compress_threshold=200, keep_recent=3)
-PROCESSES, ADDS = 4, 16
+PROCESSES, ADDS = 2, 32
 
 
 def conversations(store: Store, ttl: int = 3600) -> Conversations:
@@ -306,7 +306,7 @@ async def work(process: str, urls: Sequence[str]) -> None:
         await store.close()
 
 
-async def test_64_concurrent_adds_through_4_processes_lose_nothing(redis_url: str, tmp_path: Path) -> None:
+async def test_64_concurrent_adds_through_2_processes_lose_nothing(redis_url: str, tmp_path: Path) -> None:
     urls = [redis_url, f"sqlite:///{tmp_path}/t.db"]
     await run_processes(__file__, PROCESSES, urls)
     for url in urls:

@@ -12,7 +12,7 @@ from typing import Any, Final
 import pytest
 
 from tests.proxy.harness import ProxyServer, UpstreamServer, call, proxy_server, reply
-from tests.support.effort import is_thorough
+from tests.support.effort import every, is_thorough
 from tests.support.text_agents import FORMATS, session
 from tests.support.warm import warm_fold
 
@@ -59,7 +59,7 @@ _CASES: Final = [
 ]
 
 
-@pytest.mark.parametrize(("name", "budget", "path"), _CASES)
+@pytest.mark.parametrize(("name", "budget", "path"), every(2, _CASES))
 def test_each_task_is_worked_on_until_it_is_done(upstream: UpstreamServer, name: str, budget: int | None, path: str) -> None:
     upstream.handler = reply(_ANSWERS[path])
     form = FORMATS[name]
