@@ -6,10 +6,12 @@ Lives here: cells that look like the end of a sentence, values over several line
 
 from __future__ import annotations
 
+import json
 from typing import Final
 
 from tests.support.cases import each
 from tests.support.growth import assert_linear
+from turnfold.compression.text.escapes import with_breaks
 from turnfold.compression.text.passages import passages
 from turnfold.compression.text.records import main_rows, records_of
 from turnfold.compression.text.ties.side_by_side import side_by_side
@@ -62,6 +64,18 @@ def test_names_with_their_values_are_no_columns_of_a_page() -> None:
     text = "\n".join(f"{f'Danger of the {name} pier:':40}{said[n % 4]}" for n, name in enumerate(_PIERS))
     assert not any(side_by_side(text))
     assert any(side_by_side(text.replace(":", " ")))
+
+
+def test_what_ends_a_string_of_json_ends_no_passage() -> None:
+    said = "from harbours import boats, cranes, lamps, ropes, and whatever else a pier of this town may be in want of"
+    found = [
+        json.dumps({"path": f"src/{name}.py", "text": f"{said}\n", "line_number": 900 + n, "pier": [n, n, n, n], "is_open": True})
+        for n, name in enumerate(_PIERS * 3)
+    ]
+    text = "\n".join(found)
+    assert all("line_number" in text[start:end] for start, end in passages(with_breaks(text)))
+    assert with_breaks('{"a": "x\\ny"}') == '{"a": "x \ny"}'
+    assert with_breaks(json.dumps(json.dumps(["a", "b"], indent=0))).count("\n") == 3
 
 
 @each("unit", [" ? ", "a ?  B\n", "a: 1\n b\n", "a: 1\n  b c\n\n"])

@@ -19,7 +19,10 @@ _JSON_OPENS: Final = lazy.pattern(r'[\[{](?:\s|\\{1,4}[nrt]){0,99}\\{0,9}["\[{]'
 _FAR: Final = 200  # characters in which it does: a tool may say first how much it has found
 # A backslash stands twice in each string around its own, a quotation mark has one more for each.
 _LEVELS: Final = tuple(
-    ("\\" * (2 * deep - 1) + '"' if deep > 1 else "", lazy.pattern(rf"(?<!\\)(?:\\{{{deep}}}r)?\\{{{deep}}}n"))
+    (
+        "\\" * (2 * deep - 1) + '"' if deep > 1 else "",
+        lazy.pattern(rf'(?<!\\)(?:\\{{{deep}}}r)?\\{{{deep}}}n(?!\\*+"[ \t]*+[,}}\]])'),
+    )
     for deep in (1, 2, 4)
 )
 _LETTER: Final = lazy.pattern(r"(?<!\\)\\+u(?:(d[89ab][\da-f]{2})\\+u(d[c-f][\da-f]{2})|(?!d[89a-f])([\da-f]{4}))", re.IGNORECASE)
