@@ -167,7 +167,7 @@ def _path_parts(message: str) -> dict[str, frozenset[str]]:
     for found in _PATH.finditer(message):
         *above, last = found[0].strip("/").split("/")
         words_in = {form for part in above for word in _WORD.findall(part) for form in _forms(word)} | {*_forms(last)}
-        for word in words_in - {last} - outside:
+        for word in sorted(words_in - {last} - outside):
             parts[word] = parts.get(word, frozenset()) | {last}
     return parts
 
