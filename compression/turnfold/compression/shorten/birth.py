@@ -184,7 +184,6 @@ def _plain(text: str) -> str | None:
 
 def shape(text: str, count: Count) -> str:
     """A fresh tool result in a smaller exact form; `text` itself if none is clearly smaller in tokens."""
-    size = count(text)
     json_form = _as_json(text, count) if text.lstrip()[:1] in ("{", "[") else None
     shaped = _as_output(text) if json_form is None else json_form
-    return shaped if shaped != text and count(shaped) <= _GAIN * size else text
+    return shaped if shaped != text and count(shaped) <= _GAIN * count(text) else text
