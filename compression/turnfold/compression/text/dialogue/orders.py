@@ -217,6 +217,16 @@ def _by_longest_word(parts: Iterable[str]) -> Mapping[str, Sequence[frozenset[st
     return found
 
 
+def _by_trigger() -> Mapping[str, Sequence[int]]:
+    """The numbers of languages by the words of which an order in them has one."""
+    found: dict[str, list[int]] = {}
+    for number, one in enumerate(_SPACED):
+        for word in sorted(one.triggers):
+            found.setdefault(word, []).append(number)
+    return found
+
+
+_BY_TRIGGER: Final = _by_trigger()
 #: Phrases that can make a sentence an order even if it begins with no command.
 LEADING: Final = _by_longest_word([*(part for part in _NEEDED if part != "bound"), "must", "aside"])
 _LEADING_WORDS: Final = frozenset(LEADING)
@@ -253,9 +263,8 @@ def _orders_something(sentence: str, known: Sequence[str] | None) -> bool:
     if "'" in low:
         pieces = [part for piece in pieces for part in _split_elision(piece)]
     said = frozenset(pieces)
-    return any(
-        _orders(language, _clauses(language, pieces), said) for language in _SPACED if not language.triggers.isdisjoint(said)
-    )
+    likely = {number for word in _BY_TRIGGER.keys() & said for number in _BY_TRIGGER[word]}
+    return any(_orders(_SPACED[number], _clauses(_SPACED[number], pieces), said) for number in likely)
 
 
 def _commands_nothing(sentence: str, known: Sequence[str]) -> bool:
