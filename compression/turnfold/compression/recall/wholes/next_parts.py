@@ -90,7 +90,7 @@ def _said_in(text: str) -> _Stepping:
 
 
 def _may_be_gone_through(source: Quotable) -> bool:
-    return source.role in _SPEAKERS and len(source.text) > _LONG and estimate(source.text) >= _LONG
+    return len(source.text) > _LONG and source.role in _SPEAKERS and estimate(source.text) >= _LONG
 
 
 def _gone_through(sources: Sequence[Quotable], said: Sequence[_Stepping], asked: _Stepping) -> int | None:
