@@ -20,7 +20,7 @@ from itertools import pairwise
 from typing import Final, NamedTuple
 
 from turnfold.compression import lazy
-from turnfold.compression.text.dialogue.constraints import CONSTRAINT_CUES, is_constraint
+from turnfold.compression.text.dialogue.constraints import CONSTRAINT_CUES, is_constraint, may_constrain
 from turnfold.compression.text.dialogue.manner import MANNER_CUES, tells_manner
 from turnfold.compression.text.dialogue.once import is_for_once
 from turnfold.compression.text.dialogue.run_on_orders import run_on_orders
@@ -321,10 +321,24 @@ def may_order(known: Sequence[str], text: str = "") -> bool:
 
 
 def orders_nothing(text: str) -> bool:
-    """Whether a text certainly has no standing order: it is a single line that is split the same way in any part, and no sentence
-    is one.
+    """Whether a text certainly has no standing order: its words make none, or it is a single line that is split the same way in
+    any part, and no sentence is one.
     """
+    if _words_order_nothing(text):
+        return True
     return len(text) <= LONGEST and _ONE_LINE.match(text) is not None and not standing_orders(text)
+
+
+def _words_order_nothing(text: str) -> bool:
+    """Whether there is no order in a text wherever its sentences end, since it lacks the words for one.
+
+    Only of ASCII, in which sentences end between words, without quotation marks, which may stand within a word.
+    """
+    if not text.isascii() or '"' in text:
+        return False
+    said = frozenset(words(lower_text(text)))
+    parts = said.union(*map(_split_elision, said)) if "'" in text else said
+    return MANNER_CUES.isdisjoint(said) and _BY_TRIGGER.keys().isdisjoint(parts) and not may_constrain(said)
 
 
 def may_be_orders(text: str, heard: HeardWords) -> Sequence[int]:
