@@ -183,12 +183,17 @@ _SAID = st.sampled_from(
         "Bitte immer auf Deutsch.",
         "We moved 3 pumps to pier 7, e.g. No. 4",
         "it's fine; always use tabs 🙂",
+        "The pump (bay 7) ran dry.",
+        "We'd gone home, d'accord",
+        'He said "it ran".',
+        "Nobody may touch the pump.",
     ]
 )
 
 
-@given(st.lists(_SAID, min_size=1, max_size=6).map(" ".join))
-def test_a_line_that_surely_orders_nothing_has_no_order_in_any_statement(text: str) -> None:
+@given(st.lists(_SAID, min_size=1, max_size=6), st.sampled_from([" ", "\n", "\n\n- "]))
+def test_a_text_that_surely_orders_nothing_has_no_order_in_any_statement(said: list[str], between: str) -> None:
+    text = between.join(said)
     if orders_nothing(text):
         read = statements(text)
         found = [span for span, size in zip(read.spans, read.sizes, strict=True) if has_order(*_heard(span.of(text)), size)]
@@ -198,6 +203,11 @@ def test_a_line_that_surely_orders_nothing_has_no_order_in_any_statement(text: s
 def test_most_talk_in_one_line_is_told_to_order_nothing() -> None:
     assert orders_nothing("I never thought of that, honestly. It always rains here. Will you come?")
     assert not orders_nothing("It always rains here. Never sign them.")
+
+
+def test_talk_without_words_of_rules_is_told_to_order_nothing_however_it_is_cut() -> None:
+    assert orders_nothing("The pump (bay 7) ran dry.\n\n- We'd gone home, and [it seems] it rains.")
+    assert not orders_nothing("The pump (bay 7) ran dry.\n\n- Never sign for it.")
 
 
 @given(st.lists(_SAID, min_size=1, max_size=6), st.sampled_from([" ", "\n", "\n\n"]))

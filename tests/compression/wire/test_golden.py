@@ -39,9 +39,13 @@ TOP: tuple[dict[str, Any], ...] = (
 
 
 def every(request: Conversation) -> list[Any]:
-    """All of a conversation that can be told; sets in an order of their own."""
+    """All of a conversation that can be told, without what a message's wire has looked up; sets in an order of their own."""
     told = [
-        [sorted(value) if isinstance(value := getattr(one, part.name), frozenset) else value for part in fields(one)]
+        [
+            sorted(value) if isinstance(value := getattr(one, part.name), frozenset) else value
+            for part in fields(one)
+            if part.name != "written"
+        ]
         for one in request.messages
     ]
     left_out = {"wire", "messages", "state", "text", "encoded"}

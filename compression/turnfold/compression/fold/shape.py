@@ -161,9 +161,10 @@ def _reads_file(call: Call) -> bool:
 
 
 def _shape_result(message: Message) -> ShapedResult:
-    new = {t.path: shape(t.text, tokens.count) for t in message.texts}
+    count = tokens.count_once({message.text: message.tokens - message.other_tokens})
+    new = {t.path: shape(t.text, count) for t in message.texts}
     new = {t.path: new[t.path] for t in message.texts if new[t.path] != t.text}
-    saved = sum(tokens.count(t.text) - tokens.count(new[t.path]) for t in message.texts if t.path in new)
+    saved = sum(count(t.text) - count(new[t.path]) for t in message.texts if t.path in new)
     return ShapedResult(new, message.tokens - saved)
 
 

@@ -110,9 +110,17 @@ def _table(number: int, records: Sequence[Mapping[str, Any]]) -> str:
 
 def shape_json(text: str) -> str | None:
     """The columnar form of a JSON text; None if it contains no table or could not be restored exactly."""
+    try:
+        return _in_columns(read(text))
+    except Inexact:
+        return None
+
+
+def _in_columns(value: Any) -> str | None:
+    """`shape_json` of a value."""
     tables: list[list[dict[str, Any]]] = []
     try:
-        skeleton = _lift_tables(read(text), tables)
+        skeleton = _lift_tables(value, tables)
         if not tables:
             return None
         lines = [_table(i, records) for i, records in enumerate(tables, 1)]
@@ -167,11 +175,13 @@ def _as_output(text: str) -> str:
 
 def _as_json(text: str, count: Count) -> str | None:
     """JSON (or JSON lines) without white space, or as a table if that is clearly smaller; None if it is not JSON."""
-    plain = _plain(text)
-    if plain is None:
+    try:
+        value = read(text)
+        plain = write(value)
+    except (Inexact, RecursionError):
         lines = [_plain(line) if line.strip() else line for line in text.split("\n")]
         return None if None in lines else "\n".join(line for line in lines if line is not None)
-    table = shape_json(text)
+    table = _in_columns(value)
     return table if table is not None and count(table) <= _WORTH * count(plain) else plain
 
 
@@ -184,7 +194,6 @@ def _plain(text: str) -> str | None:
 
 def shape(text: str, count: Count) -> str:
     """A fresh tool result in a smaller exact form; `text` itself if none is clearly smaller in tokens."""
-    size = count(text)
     json_form = _as_json(text, count) if text.lstrip()[:1] in ("{", "[") else None
     shaped = _as_output(text) if json_form is None else json_form
-    return shaped if shaped != text and count(shaped) <= _GAIN * size else text
+    return shaped if shaped != text and count(shaped) <= _GAIN * count(text) else text

@@ -6,6 +6,7 @@ Lives here: numbers kept as written, duplicate keys rejected. Does not belong he
 from __future__ import annotations
 
 import json
+from json.encoder import encode_basestring, encode_basestring_ascii
 from typing import Any, Final
 
 from turnfold.compression import lazy
@@ -60,8 +61,10 @@ def write(value: Any) -> str:
 
 def write_string(text: str) -> str:
     """A JSON string with only the necessary escapes, unless it contains line separators."""
-    plain = json.dumps(text, ensure_ascii=False)
-    return plain if encodable(plain) and not _LINE_ENDS.search(plain) else json.dumps(text)
+    plain = encode_basestring(text)  # what `json.dumps` calls, which would make an encoder for each string
+    if text.isascii() and text.isprintable():  # most are, and hold none of these
+        return plain
+    return plain if encodable(plain) and not _LINE_ENDS.search(plain) else encode_basestring_ascii(text)
 
 
 def encodable(text: str) -> bool:

@@ -195,8 +195,11 @@ def figure(number: str) -> int:
 
 def language(found: Iterable[str]) -> str:
     """The language of a text, judged by its function words, as the stemmer names it; English by default."""
+    telling = _LANGUAGES_OF.keys() & found
+    if FUNCTION_WORDS[_DEFAULT].issuperset(telling):  # no other language can have more of them
+        return _DEFAULT
     votes: dict[str, int] = {}
-    for word in _LANGUAGES_OF.keys() & found:
+    for word in telling:
         for name in _LANGUAGES_OF[word]:
             votes[name] = votes.get(name, 0) + 1
     best = max(votes, key=lambda name: (votes[name], name), default=_DEFAULT)

@@ -116,7 +116,7 @@ class Reports(NamedTuple):
         marks, calls: the frames of reports, and the endings of the calls that they answer.
         run: the newest consecutive user messages that each follow something to be run.
         told: the instructions, and the first request.
-        task: the frame of the first request; None before it.
+        head: the label, element or brackets at the beginning of the first request; "" for none, None before it.
     """
 
     seen: int = 0
@@ -126,7 +126,7 @@ class Reports(NamedTuple):
     calls: frozenset[str] = frozenset()
     run: tuple[_PossibleReport, ...] = ()
     told: tuple[str, str] = ("", "")
-    task: _Framing | None = None
+    head: str | None = None
 
 
 def find_reports(messages: Sequence[Speaker], known: Reports, end: int | None = None) -> Reports:
@@ -137,7 +137,7 @@ def find_reports(messages: Sequence[Speaker], known: Reports, end: int | None = 
     for index in range(known.seen, end):
         message = messages[index]
         if message.pinned:
-            now = now if now.task else now._replace(told=(f"{now.told[0]}\n{message.own}", ""))
+            now = now if now.head is not None else now._replace(told=(f"{now.told[0]}\n{message.own}", ""))
         elif message.role == "user" and message.holds:
             now = _step(message, index, _call_before(messages, index), now)
     return now._replace(seen=end, found=now.found.union(now.newest), newest=())
@@ -151,8 +151,9 @@ def _call_before(messages: Sequence[Speaker], index: int) -> str | None:
 
 def _step(message: Speaker, index: int, call: str | None, now: Reports) -> Reports:
     """Process one more user message after an assistant's that ends in `call`."""
-    if now.task is None:
-        return now._replace(task=_framing(message), told=(now.told[0], message.own))
+    if now.head is None:
+        opened = _opening(message.own.strip())
+        return now._replace(head=opened.group().strip() if opened else "", told=(now.told[0], message.own))
     if call is None or not (call or now.marks) or _is_a_persons(message.own, _framing(message), now):
         return now._replace(run=()) if now.run else now
     return _judge(_PossibleReport(index, _framing(message)), call, now)
@@ -217,8 +218,7 @@ def _names(text: str, mark: str) -> bool:
 
 def _is_a_persons(text: str, framing: _Framing, now: Reports) -> bool:
     """Whether a message begins as the first request did, or contains such a beginning, or an element for a person's text."""
-    head = now.task.head if now.task is not None else ""
-    if head and (framing.head == head or f"\n{head}" in text):
+    if now.head and (framing.head == now.head or f"\n{now.head}" in text):
         return True
     return _first_line(text) == _first_line(now.told[1]) or _PERSONS.search(text) is not None
 
@@ -255,9 +255,14 @@ def _framing(message: Speaker) -> _Framing:
     return found
 
 
+def _opening(text: str) -> re.Match[str] | None:
+    """The label, element or brackets at the beginning of a text."""
+    return _ELEMENT.match(text) or _BRACKETED.match(text) or _LABEL.match(text)
+
+
 def _read_framing(text: str) -> _Framing:
     frames, head = list[_Frame](), ""
-    opened = _ELEMENT.match(text) or _BRACKETED.match(text) or _LABEL.match(text)
+    opened = _opening(text)
     if opened:
         head = opened.group().strip()
         mark = f"<{opened[1]}>" if text[0] == "<" else _CHANGES.sub("[]", head)

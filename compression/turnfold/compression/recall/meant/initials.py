@@ -6,7 +6,7 @@ Lives here: which initials stand for words of a question. Does not belong here: 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from itertools import islice
 from typing import Final
 
@@ -24,21 +24,26 @@ def initials(kept: Sequence[str], folded: str, index: PassageIndex) -> Iterator[
     """The first of several adjacent words of a question, with the term of their initials, if the conversation has these in
     capitals.
     """
-    known, said = frozenset(kept), words.words(folded)
+    short_forms = [*_short_forms(frozenset(kept), words.words(folded))]
+    terms = np.array([words.term(short) for _, short in short_forms], np.uint32)
+    for (first, short), passages in zip(short_forms, index.words.having(terms).tolist(), strict=True):
+        if passages and _stands_in_capitals(short, index):
+            yield first, [words.term(short)]
+
+
+def _short_forms(known: Set[str], said: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """The first of several adjacent words, and their initials."""
     for size in _SIZES:
         for at in range(len(said) - size + 1):
             together = said[at : at + size]
             if all(word in known and word.isalpha() and word.isascii() for word in together):
                 short = "".join(word[0] for word in together)
-                if not words.is_function_word(short) and _stands_in_capitals(short, index):
-                    yield together[0], [words.term(short)]
+                if not words.is_function_word(short):
+                    yield together[0], short
 
 
 def _stands_in_capitals(short: str, index: PassageIndex) -> bool:
-    term = words.term(short)
-    if not index.words.having(np.array([term], np.uint32))[0]:
-        return False
-    passages = index.words.find(wanted_terms([(term,)])).passage.tolist()
+    passages = index.words.find(wanted_terms([(words.term(short),)])).passage.tolist()
     quotes = (index.quotes[number] for number in islice(passages, _LOOKED_AT))
     alone = re.compile(rf"(?<![\w-]){short.upper()}(?![\w-])")  # no part of a code
     return all(alone.search(index.sources[source].text, start, end) for source, start, end in quotes)

@@ -36,13 +36,13 @@ def find_moves(
         asks: the user's current message.
         room: most tokens for quotes.
     """
-    if len(asks) > _LONGEST:
+    said = [*sources, *behind]
+    if len(asks) > _LONGEST or not _may_end_with_moves(said):
         return FoundWork()
     begun = of_each(memo, "begin-games", sources, _begins)
     start = max((n for n, one in enumerate(begun) if one), default=None)
     if start is None:
         return FoundWork()
-    said = [*sources, *behind]
     users = [n for n in range(start + 1, len(said)) if said[n].role == "user"]
     moves = [n for n in users if len(said[n].text) <= _LONGEST]
     if len(moves) < max(_FEWEST, _LEAST * len(users)):
@@ -57,6 +57,16 @@ def find_moves(
         if tokens <= room:
             return FoundWork(quotes, (), tokens, counted=frozenset(quotes))
     return FoundWork()
+
+
+def _may_end_with_moves(said: Sequence[Quotable]) -> bool:
+    """Whether enough of the users' messages since any place are short enough; whether a game began there takes longer to tell."""
+    moves = 0
+    for users, one in enumerate((one for one in reversed(said) if one.role == "user"), start=1):
+        moves += len(one.text) <= _LONGEST
+        if moves >= max(_FEWEST, _LEAST * users):
+            return True
+    return False
 
 
 def _answered(text: str) -> Range:

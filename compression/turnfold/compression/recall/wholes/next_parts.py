@@ -58,6 +58,8 @@ def find_next_parts(sources: Sequence[Quotable], question: Question, count: Call
     room = min(_MOST, question.whole_room - fence_tokens(count))
     if room <= 0 or question.request or len(question.text) > _LONGEST:
         return FoundWork()
+    if not any(map(_may_be_gone_through, sources)):  # as in a chat of short messages
+        return FoundWork()
     messages = [*sources, *question.behind]
     said = of_each(memo, "steps", messages, _said)
     asked = _said_in(question.text)
@@ -87,11 +89,15 @@ def _said_in(text: str) -> _Stepping:
     return _Stepping(goes_on(text), is_done(text), is_one_by_one(text))
 
 
+def _may_be_gone_through(source: Quotable) -> bool:
+    return len(source.text) > _LONG and source.role in _SPEAKERS and estimate(source.text) >= _LONG
+
+
 def _gone_through(sources: Sequence[Quotable], said: Sequence[_Stepping], asked: _Stepping) -> int | None:
     """The newest folded text that is being worked through: one of a user, or steps that the other side has listed."""
     for n in range(len(sources) - 1, -1, -1):
         role, text = sources[n].role, sources[n].text
-        if role not in _SPEAKERS or len(text) <= _LONG or estimate(text) < _LONG:
+        if not _may_be_gone_through(sources[n]):
             continue
         since = said[n + 1 :]
         if any(one.one_by_one for one in said[n : n + _SOON]) and (asked.is_done or sum(one.is_done for one in since) < _OFTEN):

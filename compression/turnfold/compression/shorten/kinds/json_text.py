@@ -279,35 +279,42 @@ def loose(value: Any, depth: int = 8) -> str:
     return value if isinstance(value, str) else orjson.dumps(value).decode()
 
 
-def _write(value: Any, chosen: Mapping[Path, str], inside: frozenset[Path], path: Path = ()) -> str:
+#: What is written of a value: a chosen leaf, or by key or index what is written of the values in it.
+_Kept = str | dict[Any, Any]
+
+
+def _write(value: Any, kept: _Kept) -> str:
     """The pruned tree: the chosen leaves, and the number of missing entries at each place."""
-    if path in chosen:
-        return chosen[path]
+    if isinstance(kept, str):
+        return kept
     if isinstance(value, list):
         columns = _columns(value)
-        return _write_table(value, columns, chosen, path) if columns else _write_list(value, chosen, inside, path)
+        return _write_table(value, columns, kept) if columns else _write_list(value, kept)
     if not isinstance(value, dict):
         return _scalar(value)
-    kept = [f"{key}: {_write(inner, chosen, inside, (*path, key))}" for key, inner in value.items() if (*path, key) in inside]
-    return "{" + ", ".join([*kept, *(["…"] if len(value) > len(kept) else [])]) + "}"
+    written = [f"{key}: {_write(inner, kept[key])}" for key, inner in value.items() if key in kept]
+    return "{" + ", ".join([*written, *(["…"] if len(value) > len(written) else [])]) + "}"
 
 
-def _write_list(value: Sequence[Any], chosen: Mapping[Path, str], inside: frozenset[Path], path: Path) -> str:
-    kept = [_write(inner, chosen, inside, (*path, i)) for i, inner in enumerate(value) if (*path, i) in inside]
-    gone = len(value) - len(kept)
-    return "[" + ", ".join([*kept, *([f"…{gone} more"] if gone else [])]) + "]"
+def _write_list(value: Sequence[Any], kept: dict[Any, Any]) -> str:
+    written = [_write(value[i], kept[i]) for i in sorted(kept)]
+    gone = len(value) - len(written)
+    return "[" + ", ".join([*written, *([f"…{gone} more"] if gone else [])]) + "]"
 
 
-def _write_table(value: Sequence[Any], columns: Sequence[str], chosen: Mapping[Path, str], path: Path) -> str:
-    kept = [chosen[(*path, i)] for i in range(len(value)) if (*path, i) in chosen]
+def _write_table(value: Sequence[Any], columns: Sequence[str], kept: dict[Any, Any]) -> str:
     varying, same = _varying_columns(value, columns)
-    return f"[{len(kept)} of {len(value)} rows{same}: {'|'.join(varying)}\n" + "\n".join(kept) + "]"
+    return f"[{len(kept)} of {len(value)} rows{same}: {'|'.join(varying)}\n" + "\n".join([kept[i] for i in sorted(kept)]) + "]"
 
 
 def _prune(value: Any, leaves: Sequence[_JsonLeaf], taken: Sequence[int]) -> str:
-    chosen = {leaves[i].path: leaves[i].shown for i in taken}
-    inside = frozenset(path[:n] for path in chosen for n in range(1, len(path) + 1))
-    return _write(value, chosen, inside)
+    kept: dict[Any, Any] = {}
+    for leaf in (leaves[i] for i in taken):
+        place = kept
+        for part in leaf.path[:-1]:
+            place = place.setdefault(part, {})
+        place[leaf.path[-1]] = leaf.shown
+    return _write(value, kept)
 
 
 def _dense(value: Any, most: int, count: Count) -> str:

@@ -12,7 +12,7 @@ somebody or something did is none: its subject is a pronoun, or its verb has no 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import chain
 from typing import Final, NamedTuple
 
@@ -94,12 +94,19 @@ def is_constraint(sentence: str, known: Sequence[str] | None = None) -> bool:
     """
     if len(sentence) > _LONGEST or sentence.rstrip().endswith(QUESTION_MARKS):
         return False
-    said = words(lower_text(sentence)) if known is None else known
-    cues = CONSTRAINT_CUES.intersection(said)
-    if not cues:
-        return False
-    likely = [form for cue in cues for form in _BY_CUE[cue] if not any(needed.isdisjoint(said) for needed in form.needed[1:])]
+    likely = _likely(words(lower_text(sentence)) if known is None else known)
     if not likely:
         return False
     low = lower_text(sentence)
     return any(form.pattern.search(low) for form in likely)
+
+
+def may_constrain(said: Collection[str]) -> bool:
+    """Whether a sentence with some of these words may be a constraint; False is certain."""
+    return bool(_likely(said))
+
+
+def _likely(said: Collection[str]) -> list[_Form]:
+    """The forms of which there is a word of each kind."""
+    cues = CONSTRAINT_CUES.intersection(said)
+    return [form for cue in cues for form in _BY_CUE[cue] if not any(needed.isdisjoint(said) for needed in form.needed[1:])]

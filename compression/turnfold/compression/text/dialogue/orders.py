@@ -20,7 +20,7 @@ from itertools import pairwise
 from typing import Final, NamedTuple
 
 from turnfold.compression import lazy
-from turnfold.compression.text.dialogue.constraints import CONSTRAINT_CUES, is_constraint
+from turnfold.compression.text.dialogue.constraints import CONSTRAINT_CUES, is_constraint, may_constrain
 from turnfold.compression.text.dialogue.manner import MANNER_CUES, tells_manner
 from turnfold.compression.text.dialogue.once import is_for_once
 from turnfold.compression.text.dialogue.run_on_orders import run_on_orders
@@ -217,6 +217,16 @@ def _by_longest_word(parts: Iterable[str]) -> Mapping[str, Sequence[frozenset[st
     return found
 
 
+def _by_trigger() -> Mapping[str, Sequence[int]]:
+    """The numbers of languages by the words of which an order in them has one."""
+    found: dict[str, list[int]] = {}
+    for number, one in enumerate(_SPACED):
+        for word in sorted(one.triggers):
+            found.setdefault(word, []).append(number)
+    return found
+
+
+_BY_TRIGGER: Final = _by_trigger()
 #: Phrases that can make a sentence an order even if it begins with no command.
 LEADING: Final = _by_longest_word([*(part for part in _NEEDED if part != "bound"), "must", "aside"])
 _LEADING_WORDS: Final = frozenset(LEADING)
@@ -253,9 +263,8 @@ def _orders_something(sentence: str, known: Sequence[str] | None) -> bool:
     if "'" in low:
         pieces = [part for piece in pieces for part in _split_elision(piece)]
     said = frozenset(pieces)
-    return any(
-        _orders(language, _clauses(language, pieces), said) for language in _SPACED if not language.triggers.isdisjoint(said)
-    )
+    likely = {number for word in _BY_TRIGGER.keys() & said for number in _BY_TRIGGER[word]}
+    return any(_orders(_SPACED[number], _clauses(_SPACED[number], pieces), said) for number in likely)
 
 
 def _commands_nothing(sentence: str, known: Sequence[str]) -> bool:
@@ -312,10 +321,24 @@ def may_order(known: Sequence[str], text: str = "") -> bool:
 
 
 def orders_nothing(text: str) -> bool:
-    """Whether a text certainly has no standing order: it is a single line that is split the same way in any part, and no sentence
-    is one.
+    """Whether a text certainly has no standing order: its words make none, or it is a single line that is split the same way in
+    any part, and no sentence is one.
     """
+    if _words_order_nothing(text):
+        return True
     return len(text) <= LONGEST and _ONE_LINE.match(text) is not None and not standing_orders(text)
+
+
+def _words_order_nothing(text: str) -> bool:
+    """Whether there is no order in a text wherever its sentences end, since it lacks the words for one.
+
+    Only of ASCII, in which sentences end between words, without quotation marks, which may stand within a word.
+    """
+    if not text.isascii() or '"' in text:
+        return False
+    said = frozenset(words(lower_text(text)))
+    parts = said.union(*map(_split_elision, said)) if "'" in text else said
+    return MANNER_CUES.isdisjoint(said) and _BY_TRIGGER.keys().isdisjoint(parts) and not may_constrain(said)
 
 
 def may_be_orders(text: str, heard: HeardWords) -> Sequence[int]:
