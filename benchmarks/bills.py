@@ -40,7 +40,7 @@ from turnfold.compression.fold import fold
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldDecision, FoldOptions, Precedent, Warmth
 from turnfold.compression.warmth import usual_warmth
-from turnfold.compression.wire.chat import CHAT
+from turnfold.compression.wire.formats.chat import CHAT
 from turnfold.config.fold import fold_options
 from turnfold.config.prices import TokenUse, dollars, prices_of
 from turnfold.config.settings import FoldingSettings, Settings

@@ -44,10 +44,10 @@ from benchmarks.support.taken import scheduled_seconds
 from benchmarks.throughput import nginx
 from turnfold.compression.fold import fold
 from turnfold.compression.memo import Memo
-from turnfold.compression.wire.chat import CHAT
 from turnfold.compression.wire.conversation import Wire
-from turnfold.compression.wire.messages import MESSAGES
-from turnfold.compression.wire.responses import RESPONSES
+from turnfold.compression.wire.formats.chat import CHAT
+from turnfold.compression.wire.formats.messages import MESSAGES
+from turnfold.compression.wire.formats.responses import RESPONSES
 from turnfold.config.fold import fold_options
 from turnfold.config.settings import Settings
 from turnfold.proxy.trails.trail import trails_of

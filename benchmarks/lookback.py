@@ -17,7 +17,7 @@ from benchmarks.support.lookback import LookbackCache, Session, requests, sessio
 from turnfold.compression.fold import fold
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import CachePrices, FoldOptions
-from turnfold.compression.wire.messages import MESSAGES
+from turnfold.compression.wire.formats.messages import MESSAGES
 
 CLAUDE: Final = CachePrices(0.1, 1.25)
 SONNET, OPUS = "claude-sonnet-4-5", "claude-opus-5-5"

@@ -32,7 +32,7 @@ from benchmarks.support.faulty import FaultyUpstream, Served, Valkey, end_cleanl
 from turnfold.compression.fold import fold
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
-from turnfold.compression.wire.chat import CHAT
+from turnfold.compression.wire.formats.chat import CHAT
 from turnfold.config.settings import Settings, StoreSettings
 from turnfold.proxy.app import Parts
 from turnfold.proxy.books.section_records import packed

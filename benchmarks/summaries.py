@@ -43,7 +43,7 @@ from turnfold.compression.text.names.entities import entities
 from turnfold.compression.text.quotes import Source
 from turnfold.compression.text.statements import statements
 from turnfold.compression.warmth import set_warmth
-from turnfold.compression.wire.chat import CHAT
+from turnfold.compression.wire.formats.chat import CHAT
 from turnfold.compression.wire.model_calls import write_call
 from turnfold.config.prices import TokenUse, dollars, prices_of
 from turnfold.proxy.asking.worth import call_tokens, gain, target_tokens

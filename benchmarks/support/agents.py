@@ -17,9 +17,9 @@ from typing import Any, Final
 from benchmarks.support.caches import Column
 from benchmarks.support.shapes import Request
 from tests.support.words import prose
-from turnfold.compression.wire.chat import CHAT
-from turnfold.compression.wire.messages import MESSAGES
-from turnfold.compression.wire.responses import RESPONSES
+from turnfold.compression.wire.formats.chat import CHAT
+from turnfold.compression.wire.formats.messages import MESSAGES
+from turnfold.compression.wire.formats.responses import RESPONSES
 
 Item = dict[str, Any]
 

@@ -34,10 +34,10 @@ from turnfold.compression.text.private import Redactor, redact_json
 from turnfold.compression.text.protect import protected_spans
 from turnfold.compression.text.sentences import sentences
 from turnfold.compression.text.spans import Span
-from turnfold.compression.wire.chat import CHAT
 from turnfold.compression.wire.conversation import Wire
-from turnfold.compression.wire.messages import MESSAGES
-from turnfold.compression.wire.responses import RESPONSES
+from turnfold.compression.wire.formats.chat import CHAT
+from turnfold.compression.wire.formats.messages import MESSAGES
+from turnfold.compression.wire.formats.responses import RESPONSES
 from turnfold.proxy.chat.usage import UsageReader
 
 Target = Callable[[bytes], None]

@@ -14,10 +14,10 @@ from turnfold.compression.fit.fit import Fitted, fit
 from turnfold.compression.fold import conversation_name
 from turnfold.compression.memo import Memo, digest
 from turnfold.compression.options import FoldOptions, Precedence, Precedent
-from turnfold.compression.wire.chat import CHAT
 from turnfold.compression.wire.conversation import Wire
-from turnfold.compression.wire.messages import MESSAGES
-from turnfold.compression.wire.responses import RESPONSES
+from turnfold.compression.wire.formats.chat import CHAT
+from turnfold.compression.wire.formats.messages import MESSAGES
+from turnfold.compression.wire.formats.responses import RESPONSES
 from turnfold.config.fold import fold_options
 from turnfold.config.prices import TokenUse, price_from
 from turnfold.config.settings import Settings

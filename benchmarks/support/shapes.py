@@ -17,10 +17,10 @@ from typing import Any, Final, NamedTuple
 from benchmarks.support.caches import Column, with_mark
 from tests.support.bodies import encode
 from tests.support.words import prose, sentence
-from turnfold.compression.wire.chat import CHAT
 from turnfold.compression.wire.conversation import Wire
-from turnfold.compression.wire.messages import MESSAGES
-from turnfold.compression.wire.responses import RESPONSES
+from turnfold.compression.wire.formats.chat import CHAT
+from turnfold.compression.wire.formats.messages import MESSAGES
+from turnfold.compression.wire.formats.responses import RESPONSES
 
 Item = dict[str, Any]
 

@@ -23,7 +23,7 @@ from turnfold.compression.fit.fit import fit
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldDecision, FoldOptions, Likeness, Precedent, Warmth, WrittenSummary
 from turnfold.compression.warmth import WarmthCounts
-from turnfold.compression.wire.chat import CHAT
+from turnfold.compression.wire.formats.chat import CHAT
 from turnfold.config.values import host_name, http_url, proxy_choice, store_url
 from turnfold.proxy.asking.summary_records import SummaryRecords
 from turnfold.proxy.learning.abandoned_records import AbandonedFold, keep_abandoned, read_abandoned

@@ -29,8 +29,8 @@ from turnfold.compression.fold import Folded
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
 from turnfold.compression.warmth import WarmthCounts, observe
-from turnfold.compression.wire.chat import CHAT
 from turnfold.compression.wire.conversation import Conversation
+from turnfold.compression.wire.formats.chat import CHAT
 from turnfold.config.fold import options_by_model
 from turnfold.config.settings import CacheSettings, StoreSettings
 from turnfold.proxy import spare_memory

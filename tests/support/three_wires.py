@@ -16,10 +16,10 @@ from tests.support.block_conversations import MARK, Block, Kind, Message
 from tests.support.messages_api import blocks_of, refusals
 from tests.support.responses_rules import rule_faults
 from tests.support.structure import structure_faults
-from turnfold.compression.wire.chat import CHAT
 from turnfold.compression.wire.conversation import Wire
-from turnfold.compression.wire.messages import MESSAGES
-from turnfold.compression.wire.responses import RESPONSES
+from turnfold.compression.wire.formats.chat import CHAT
+from turnfold.compression.wire.formats.messages import MESSAGES
+from turnfold.compression.wire.formats.responses import RESPONSES
 
 _SYSTEM: Final = "You run the harbour desk. Never book bay 7."
 _NAME: Final = "cache_control"

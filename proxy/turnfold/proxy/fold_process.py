@@ -30,9 +30,9 @@ from turnfold.compression.fit.unpriced import has_unpriced
 from turnfold.compression.fold import Section, conversation_name
 from turnfold.compression.text.dialogue.overall import asks_for_overall
 from turnfold.compression.wire.beginnings import borders
-from turnfold.compression.wire.chat import CHAT
-from turnfold.compression.wire.messages import MESSAGES
-from turnfold.compression.wire.responses import RESPONSES
+from turnfold.compression.wire.formats.chat import CHAT
+from turnfold.compression.wire.formats.messages import MESSAGES
+from turnfold.compression.wire.formats.responses import RESPONSES
 from turnfold.config.fold import fold_options
 from turnfold.config.settings import Settings
 from turnfold.proxy.api.workshop import ApiResult, ApiWork

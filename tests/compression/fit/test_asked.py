@@ -16,7 +16,7 @@ from tests.support.effort import crosswise
 from turnfold.compression.fit.fit import RESULTS_CUT, Fitted, fit
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions, Keep
-from turnfold.compression.wire.chat import CHAT
+from turnfold.compression.wire.formats.chat import CHAT
 
 ROWS: Final = {
     "yaml": "unit-{0}:\n  image: registry/unit-{0}\n  serial: SN-{1}",

@@ -24,7 +24,7 @@ from turnfold.compression.fold.pieces import answered
 from turnfold.compression.fold.units import Unit
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import CachePrices, FoldOptions
-from turnfold.compression.wire.responses import RESPONSES
+from turnfold.compression.wire.formats.responses import RESPONSES
 
 Message = dict[str, Any]
 HALF = CachePrices(0.5)

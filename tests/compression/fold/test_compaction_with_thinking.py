@@ -18,7 +18,7 @@ from tests.support.messages_api import Bindings, blocks_of
 from turnfold.compression.fold import Folded, fold, unfold
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import CachePrices, FoldOptions
-from turnfold.compression.wire.messages import MESSAGES
+from turnfold.compression.wire.formats.messages import MESSAGES
 
 Part = dict[str, Any]
 

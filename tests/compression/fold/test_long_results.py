@@ -22,9 +22,9 @@ from tests.support.warm import WARM
 from tests.support.words import prose
 from turnfold.compression.fold import Folded, fold, unfold
 from turnfold.compression.options import CachePrices, FoldOptions
-from turnfold.compression.wire.chat import CHAT
-from turnfold.compression.wire.messages import MESSAGES
-from turnfold.compression.wire.responses import RESPONSES
+from turnfold.compression.wire.formats.chat import CHAT
+from turnfold.compression.wire.formats.messages import MESSAGES
+from turnfold.compression.wire.formats.responses import RESPONSES
 
 Step = tuple[str, str]  # what was run, and what came out
 

@@ -10,7 +10,7 @@ from tests.support.three_wires import WIRES
 from turnfold.compression.fold import fold
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
-from turnfold.compression.wire.messages import MESSAGES
+from turnfold.compression.wire.formats.messages import MESSAGES
 
 
 def test_a_turn_whose_thinking_binds_it_says_that_it_exceeds_its_budget() -> None:

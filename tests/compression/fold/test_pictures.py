@@ -17,7 +17,7 @@ from tests.support.warm import WARM
 from turnfold.compression.fit.fit import fit
 from turnfold.compression.fold import LEFT_OUT, fold
 from turnfold.compression.options import FoldOptions
-from turnfold.compression.wire.chat import CHAT
+from turnfold.compression.wire.formats.chat import CHAT
 
 PICTURE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}
 QUESTION = "Which valve is broken in the picture that I send next, and what does part KX-881 cost?"

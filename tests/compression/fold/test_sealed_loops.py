@@ -20,7 +20,7 @@ from tests.support.provider_rules import refusals
 from tests.support.warm import WARM
 from turnfold.compression.fold import Folded, fold, unfold
 from turnfold.compression.options import CachePrices, FoldOptions
-from turnfold.compression.wire.responses import RESPONSES
+from turnfold.compression.wire.formats.responses import RESPONSES
 
 #: Even seeds were looked at while the rule was made, odd ones only at the end.
 _SEEDS: Final = (0, 1, 2, 3)

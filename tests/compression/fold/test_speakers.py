@@ -21,7 +21,7 @@ from turnfold.compression.recall.call_labels import source
 from turnfold.compression.recall.choosing import recall
 from turnfold.compression.recall.question import Question
 from turnfold.compression.tokens import counter_for_model
-from turnfold.compression.wire.chat import CHAT
+from turnfold.compression.wire.formats.chat import CHAT
 
 _FREE: Final = CachePrices(1.0, 1.0)
 _SAID: Final = {

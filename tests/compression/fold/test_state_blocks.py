@@ -23,8 +23,8 @@ from turnfold.compression.memo import Memo
 from turnfold.compression.options import CachePrices, FoldOptions, StateBlocks
 from turnfold.compression.state import StateOptions, place, render_block, turn_of
 from turnfold.compression.state.block import CLOSING, OPENING
-from turnfold.compression.wire.chat import CHAT
 from turnfold.compression.wire.conversation import Conversation
+from turnfold.compression.wire.formats.chat import CHAT
 
 FORWARDING = StateOptions(acknowledge="forward")
 DIRECTIVES = (

@@ -20,7 +20,7 @@ from tests.support.words import prose
 from turnfold.compression.fold.shortening import shorten_messages
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import CachePrices, FoldOptions, Prose
-from turnfold.compression.wire.chat import CHAT
+from turnfold.compression.wire.formats.chat import CHAT
 
 FREE = FoldOptions(model="gpt-4o", prices=CachePrices(1.0, 1.0))
 HOTELS = "Three of them:\n\n1. Kanra, 240 euros\n2. Mitsui Garden, 165 euros\n3. Piece Hostel, 95 euros"

@@ -19,7 +19,7 @@ from tests.support.text_agents import HELD_OUT, TUNED, session
 from turnfold.compression.fold import Folded, conversation_tokens, fold
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import CachePrices, FoldOptions
-from turnfold.compression.wire.chat import CHAT
+from turnfold.compression.wire.formats.chat import CHAT
 
 _NAMES: Final = [*TUNED, *HELD_OUT]
 _REQUESTS: Final = 9

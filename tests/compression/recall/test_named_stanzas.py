@@ -20,7 +20,7 @@ from turnfold.compression.options import FoldOptions
 from turnfold.compression.recall.choosing import recall
 from turnfold.compression.recall.question import Question
 from turnfold.compression.text.quotes import Source
-from turnfold.compression.wire.chat import CHAT
+from turnfold.compression.wire.formats.chat import CHAT
 
 _NAMES: Final = [f"{a}{b}" for a in ("quay", "crane", "pilot", "ferry") for b in ("north", "south", "east", "west", "mid", "low")]
 _CODES: Final = {name: f"{n * 7919 % 9973:04d}" for n, name in enumerate(_NAMES)}

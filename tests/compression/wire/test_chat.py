@@ -22,9 +22,9 @@ from turnfold.compression import tokens
 from turnfold.compression.errors import FoldRejected
 from turnfold.compression.memo import Memo
 from turnfold.compression.wire.bodies import Layout, read_body
-from turnfold.compression.wire.chat import CHAT
 from turnfold.compression.wire.conversation import Beside, Changes, Conversation
 from turnfold.compression.wire.edits import apply, invert
+from turnfold.compression.wire.formats.chat import CHAT
 
 TEXTS = st.text(max_size=30).map(lambda text: text * 400)
 TURNS = st.lists(st.tuples(st.sampled_from(["user", "assistant", "tool"]), TEXTS), min_size=1, max_size=40)

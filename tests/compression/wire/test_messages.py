@@ -17,7 +17,7 @@ from turnfold.compression.errors import FoldRejected
 from turnfold.compression.memo import Memo
 from turnfold.compression.wire.conversation import Beside, Changes, Conversation, Message
 from turnfold.compression.wire.edits import apply, invert
-from turnfold.compression.wire.messages import MESSAGES
+from turnfold.compression.wire.formats.messages import MESSAGES
 
 STYLES = ((",", ":"), (", ", ": "), (" ,\n ", " :\t"))
 

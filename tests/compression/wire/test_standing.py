@@ -22,7 +22,7 @@ from turnfold.compression.fold.check import check
 from turnfold.compression.options import CachePrices, FoldOptions
 from turnfold.compression.wire.conversation import Changes, Conversation
 from turnfold.compression.wire.edits import apply, invert
-from turnfold.compression.wire.messages import MESSAGES
+from turnfold.compression.wire.formats.messages import MESSAGES
 
 Message = dict[str, Any]
 

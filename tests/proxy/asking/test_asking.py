@@ -45,7 +45,7 @@ from turnfold.compression.memo import Memo
 from turnfold.compression.options import WrittenSummary
 from turnfold.compression.state import Engine
 from turnfold.compression.summary.calls import ModelCall, ModelReply
-from turnfold.compression.wire.chat import CHAT
+from turnfold.compression.wire.formats.chat import CHAT
 from turnfold.config.settings import Settings, UpstreamSettings
 from turnfold.proxy.asking import blocks
 from turnfold.proxy.asking.asker import Bill, ModelAsker

@@ -11,7 +11,7 @@ from yarl import URL
 from tests.proxy.harness import Receipts
 from turnfold.compression.fold import conversation_name
 from turnfold.compression.memo import Memo
-from turnfold.compression.wire.chat import CHAT
+from turnfold.compression.wire.formats.chat import CHAT
 from turnfold.config.settings import SummarySettings, UpstreamSettings
 from turnfold.proxy.asking.asker import Bill
 from turnfold.proxy.asking.models import StationModels

@@ -26,8 +26,8 @@ from tests.proxy.processes import chat
 from turnfold.compression.fold import Folded, fold
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
-from turnfold.compression.wire.chat import CHAT
 from turnfold.compression.wire.conversation import Conversation
+from turnfold.compression.wire.formats.chat import CHAT
 from turnfold.config.fold import fold_options
 from turnfold.config.settings import FoldingSettings, Settings
 from turnfold.proxy.chat import abandoning

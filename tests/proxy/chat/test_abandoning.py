@@ -18,7 +18,7 @@ from yarl import URL
 
 from tests.proxy.harness import until
 from tests.support.no_time import in_no_time
-from turnfold.compression.wire.chat import CHAT
+from turnfold.compression.wire.formats.chat import CHAT
 from turnfold.config.serving import LimitSettings
 from turnfold.config.settings import UpstreamSettings
 from turnfold.proxy.chat import abandoning

@@ -19,7 +19,7 @@ from turnfold.compression.fit.recover import Outcome, Resend, recover
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
 from turnfold.compression.summary.calls import ModelCall
-from turnfold.compression.wire.chat import CHAT
+from turnfold.compression.wire.formats.chat import CHAT
 from turnfold.proxy.chat import recovering
 from turnfold.proxy.chat.recovering import Peeked, resend
 

@@ -20,7 +20,7 @@ from tests.support.warm import WARM
 from turnfold.compression.fold import Folded, conversation_name, fold
 from turnfold.compression.options import CachePrices, FoldDecision, FoldOptions, Warmth
 from turnfold.compression.warmth import usual_warmth
-from turnfold.compression.wire.chat import CHAT
+from turnfold.compression.wire.formats.chat import CHAT
 from turnfold.proxy.books.baseline import PastRequest
 from turnfold.proxy.books.ledger import newest_at
 from turnfold.proxy.learning.deciding import Decisions, Place

@@ -9,10 +9,10 @@ from typing import Final
 
 from turnfold.compression import lazy
 from turnfold.compression.memo import Memo
-from turnfold.compression.wire.chat import CHAT
 from turnfold.compression.wire.conversation import Conversation
-from turnfold.compression.wire.messages import MESSAGES
-from turnfold.compression.wire.responses import RESPONSES
+from turnfold.compression.wire.formats.chat import CHAT
+from turnfold.compression.wire.formats.messages import MESSAGES
+from turnfold.compression.wire.formats.responses import RESPONSES
 
 #: The type of a tool's block; within a text, the quotes would be escaped.
 _TOOL_BLOCK: Final = lazy.pattern(r'"type"\s*:\s*"tool_(?:use|result)"')

@@ -37,9 +37,9 @@ from turnfold.compression.wire.conversation import (
     Wire,
 )
 from turnfold.compression.wire.edits import Edit
+from turnfold.compression.wire.formats.responses_items import MARKS, InputItem, item_key, read_item, string_message
+from turnfold.compression.wire.formats.responses_reply import reply
 from turnfold.compression.wire.gathering import gather
-from turnfold.compression.wire.responses_items import MARKS, InputItem, item_key, read_item, string_message
-from turnfold.compression.wire.responses_reply import reply
 from turnfold.compression.wire.spans import value_span
 
 #: Why a conversation is held.

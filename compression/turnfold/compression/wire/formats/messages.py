@@ -38,9 +38,9 @@ from turnfold.compression.wire.conversation import (
     Wire,
 )
 from turnfold.compression.wire.edits import Edit, json_string, shift
+from turnfold.compression.wire.formats.messages_blocks import MARK, MARKS, BlocksElement, bound, read_element, read_system, unsign
+from turnfold.compression.wire.formats.messages_reply import reply
 from turnfold.compression.wire.gathering import gather
-from turnfold.compression.wire.messages_blocks import MARK, MARKS, BlocksElement, bound, read_element, read_system, unsign
-from turnfold.compression.wire.messages_reply import reply
 from turnfold.compression.wire.removal import element_place, group_of, removals
 from turnfold.compression.wire.spans import Value, value_span
 from turnfold.compression.wire.standing import insertions, moved
