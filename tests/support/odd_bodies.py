@@ -14,7 +14,8 @@ from copy import deepcopy
 from random import Random
 from typing import Any, Final
 
-from turnfold.compression.wire.conversation import Beside, Changes, Conversation, MarkMove
+from turnfold.compression.wire.changes import Beside, Changes, MarkMove
+from turnfold.compression.wire.conversation import Conversation
 
 Part = dict[str, Any]
 

@@ -24,7 +24,8 @@ from turnfold.compression.fit.recover import Outcome, UpstreamReply, recover
 from turnfold.compression.fold import Fold, Folded, conversation_tokens, fold
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
-from turnfold.compression.wire.conversation import Changes, Conversation
+from turnfold.compression.wire.changes import Changes
+from turnfold.compression.wire.conversation import Conversation
 from turnfold.compression.wire.formats.chat import CHAT
 
 WINDOW = 4096

@@ -22,7 +22,8 @@ from turnfold.compression import tokens
 from turnfold.compression.errors import FoldRejected
 from turnfold.compression.memo import Memo
 from turnfold.compression.wire.bodies import Layout, read_body
-from turnfold.compression.wire.conversation import Beside, Changes, Conversation
+from turnfold.compression.wire.changes import Beside, Changes
+from turnfold.compression.wire.conversation import Conversation
 from turnfold.compression.wire.edits import apply, invert
 from turnfold.compression.wire.formats.chat import CHAT
 

@@ -29,7 +29,8 @@ from turnfold.compression.fold import Folded, fold, unfold
 from turnfold.compression.fold.units import units
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import CachePrices, FoldOptions
-from turnfold.compression.wire.conversation import Beside, Changes, Conversation
+from turnfold.compression.wire.changes import Beside, Changes
+from turnfold.compression.wire.conversation import Conversation
 from turnfold.compression.wire.edits import apply, invert
 from turnfold.compression.wire.formats.chat import CHAT
 from turnfold.compression.wire.formats.responses import RESPONSES

@@ -18,8 +18,8 @@ from tests.support.no_time import in_no_time, now
 from tests.support.warm import WARM
 from turnfold.compression.fold.likeness import nothing_known
 from turnfold.compression.options import Likeness
-from turnfold.compression.wire.conversation import Message
 from turnfold.compression.wire.formats.chat import CHAT
+from turnfold.compression.wire.message import Message
 from turnfold.config.settings import Settings
 from turnfold.proxy.chat.exchange import Exchange
 from turnfold.proxy.chat.own_models import end_nothing

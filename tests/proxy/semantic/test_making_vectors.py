@@ -15,8 +15,8 @@ from tests.support.bodies import encode
 from tests.support.no_time import in_no_time, now
 from tests.support.warm import WARM
 from turnfold.compression.options import Likeness
-from turnfold.compression.wire.conversation import Message
 from turnfold.compression.wire.formats.chat import CHAT
+from turnfold.compression.wire.message import Message
 from turnfold.config.settings import Settings
 from turnfold.proxy.asking.own_upstream import Caller
 from turnfold.proxy.asking.purse import Payer

@@ -19,7 +19,7 @@ from turnfold.compression.recall.choosing import recall
 from turnfold.compression.recall.question import Question
 from turnfold.compression.text.blocks import line_end
 from turnfold.compression.text.quotes import Source
-from turnfold.compression.wire.conversation import Message
+from turnfold.compression.wire.message import Message
 
 _SHARE: Final = 0.75  # of the room; the ends of a text show what kind of text it is
 _LINE: Final = 400  # characters of a line that is kept whole

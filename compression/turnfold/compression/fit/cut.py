@@ -36,9 +36,11 @@ from turnfold.compression.fold.units import Unit, staying, units
 from turnfold.compression.fold.write import Section
 from turnfold.compression.memo import Memo, digest
 from turnfold.compression.options import FoldOptions
-from turnfold.compression.wire.conversation import Changes, Conversation, Message, Messages, Path, Text
+from turnfold.compression.wire.changes import Changes
+from turnfold.compression.wire.conversation import Conversation
 from turnfold.compression.wire.edits import json_string
 from turnfold.compression.wire.media import labels
+from turnfold.compression.wire.message import Message, Messages, Path, Text
 
 _SOFT: Final = 192  # tokens of a text that can still be followed: a few sentences at either end
 _HARD: Final = 32

@@ -26,7 +26,9 @@ from turnfold.compression.fold.units import Unit, units
 from turnfold.compression.fold.write import Section
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
-from turnfold.compression.wire.conversation import Changes, Conversation, Message, Messages
+from turnfold.compression.wire.changes import Changes
+from turnfold.compression.wire.conversation import Conversation
+from turnfold.compression.wire.message import Message, Messages
 
 T = TypeVar("T")
 

@@ -32,7 +32,8 @@ from turnfold.compression.fold.units import units
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
 from turnfold.compression.summary.calls import ModelCall
-from turnfold.compression.wire.conversation import Conversation, Messages
+from turnfold.compression.wire.conversation import Conversation
+from turnfold.compression.wire.message import Messages
 
 _BESIDE_VERBATIM: Final = 1.15  # room for the verbatim part with a summary
 # What is left of a window for the one try: what stays may be tables and code, which take more tokens by another vocabulary than

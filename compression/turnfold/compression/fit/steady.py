@@ -32,7 +32,8 @@ from turnfold.compression.fold.units import units
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
 from turnfold.compression.wire.cache_marks import cut_marks
-from turnfold.compression.wire.conversation import Beside, Changes, Conversation
+from turnfold.compression.wire.changes import Beside, Changes
+from turnfold.compression.wire.conversation import Conversation
 from turnfold.compression.wire.edits import Edit, apply
 
 _QUOTES: Final = 0.08  # share of the room left free at a border for quotes after later questions

@@ -29,7 +29,8 @@ from turnfold.compression.recall.fence import render_written
 from turnfold.compression.summary.asking import write_anchored
 from turnfold.compression.summary.calls import ModelCall, ModelReply
 from turnfold.compression.text.quotes import Source
-from turnfold.compression.wire.conversation import Beside, Changes, Conversation
+from turnfold.compression.wire.changes import Beside, Changes
+from turnfold.compression.wire.conversation import Conversation
 
 _FRAME: Final = 40  # tokens of the fence
 _MOST_READ: Final = 24_000  # most tokens sent to the model

@@ -13,7 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from turnfold.compression.memo import Memo
-from turnfold.compression.wire.conversation import Attachment, Conversation, Message, Messages
+from turnfold.compression.wire.conversation import Conversation
+from turnfold.compression.wire.message import Attachment, Message, Messages
 
 
 @dataclass(frozen=True, slots=True)

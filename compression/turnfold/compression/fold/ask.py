@@ -29,7 +29,7 @@ from turnfold.compression.text.dialogue.own_words import is_only_output
 from turnfold.compression.text.dialogue.wanted.several_works import asked_several
 from turnfold.compression.text.dialogue.wanted.works import asked_again, asked_work, named_work
 from turnfold.compression.text.quotes import Quotable, Source
-from turnfold.compression.wire.conversation import Message, Messages, family
+from turnfold.compression.wire.message import Message, Messages, family
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,8 @@ from turnfold.compression.fold.thinking import decided, dropping, first_thought
 from turnfold.compression.fold.units import Unit, question_start, staying
 from turnfold.compression.fold.write import FoldDraft, draft
 from turnfold.compression.options import FoldOptions
-from turnfold.compression.wire.conversation import Changes, Conversation
+from turnfold.compression.wire.changes import Changes
+from turnfold.compression.wire.conversation import Conversation
 
 
 @dataclass(frozen=True, slots=True)

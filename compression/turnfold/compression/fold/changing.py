@@ -17,7 +17,9 @@ from turnfold.compression.fold.plan import Plan
 from turnfold.compression.fold.thinking import without_thinking
 from turnfold.compression.fold.write import FoldDraft, Surroundings
 from turnfold.compression.options import FoldOptions
-from turnfold.compression.wire.conversation import Beside, Changes, Conversation, Message, kept_indices
+from turnfold.compression.wire.changes import Beside, Changes, kept_indices
+from turnfold.compression.wire.conversation import Conversation
+from turnfold.compression.wire.message import Message
 
 
 @dataclass(frozen=True, slots=True)

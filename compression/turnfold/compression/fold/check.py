@@ -14,7 +14,8 @@ from itertools import islice, pairwise
 from typing import Any, Final
 
 from turnfold.compression.errors import FoldRejected
-from turnfold.compression.wire.conversation import Conversation, Message, Messages
+from turnfold.compression.wire.conversation import Conversation
+from turnfold.compression.wire.message import Message, Messages
 from turnfold.compression.wire.spans import is_json
 
 

@@ -11,7 +11,8 @@ from typing import Final
 
 from turnfold.compression import tokens
 from turnfold.compression.memo import Memo, continued, digest
-from turnfold.compression.wire.conversation import Conversation, Message, family
+from turnfold.compression.wire.conversation import Conversation
+from turnfold.compression.wire.message import Message, family
 
 
 def conversation_tokens(conversation: Conversation, model: str, memo: Memo) -> int:

@@ -31,7 +31,7 @@ from typing import Final
 from turnfold.compression.memo import Memo, continued
 from turnfold.compression.options import FoldDecision, FoldOptions, Likeness, Precedent
 from turnfold.compression.warmth import set_warmth, usual_warmth
-from turnfold.compression.wire.conversation import Messages, family
+from turnfold.compression.wire.message import Messages, family
 
 _FIRST_RUNG: Final = 4_000  # tokens; the earliest fold is at 5,000
 _RUNG: Final = log(1.25)

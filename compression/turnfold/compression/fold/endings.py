@@ -13,7 +13,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from turnfold.compression.wire.conversation import Changes, Message, Path, Texts, kept_indices
+from turnfold.compression.wire.changes import Changes, kept_indices
+from turnfold.compression.wire.message import Message, Path, Texts
 
 
 def trim_endings(messages: Sequence[Message], made: Changes) -> Changes:

@@ -25,9 +25,11 @@ from turnfold.compression.fold.units import units
 from turnfold.compression.fold.write import Section, draft
 from turnfold.compression.memo import Memo, digest
 from turnfold.compression.options import FoldOptions, Precedence, Precedent, StateBlocks
-from turnfold.compression.wire.conversation import Changes, Conversation, Messages
+from turnfold.compression.wire.changes import Changes
+from turnfold.compression.wire.conversation import Conversation
 from turnfold.compression.wire.edits import Edit, apply, invert
 from turnfold.compression.wire.formats.chat import CHAT
+from turnfold.compression.wire.message import Messages
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from turnfold.compression.options import Keep
-from turnfold.compression.wire.conversation import Messages
+from turnfold.compression.wire.message import Messages
 
 
 def kept_messages(messages: Messages, keep: Keep) -> frozenset[int]:

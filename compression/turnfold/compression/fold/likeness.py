@@ -24,7 +24,7 @@ from turnfold.compression.text import words
 from turnfold.compression.text.escapes import with_breaks
 from turnfold.compression.text.passages import passages
 from turnfold.compression.text.private import Range, Redactor, without
-from turnfold.compression.wire.conversation import Message
+from turnfold.compression.wire.message import Message
 
 _SCALE: Final = 127
 _MOST_ASKED: Final = 1000  # characters at each end of a long question

@@ -13,7 +13,8 @@ from __future__ import annotations
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import replace
 
-from turnfold.compression.wire.conversation import Changes, MarkMove, Message, Messages
+from turnfold.compression.wire.changes import Changes, MarkMove
+from turnfold.compression.wire.message import Message, Messages
 
 
 def move_marks(messages: Messages, changes: Changes, recalled: Container[int] = frozenset(), *, convert: bool = False) -> Changes:

@@ -21,7 +21,7 @@ from turnfold.compression import lazy, tokens
 from turnfold.compression.memo import Memo, continued
 from turnfold.compression.shorten.birth import shape
 from turnfold.compression.text.duplicates import duplicates
-from turnfold.compression.wire.conversation import Call, Message, Texts, family
+from turnfold.compression.wire.message import Call, Message, Texts, family
 
 #: Words in a tool's name that indicate text results, which a model may have to repeat including white space.
 _READERS: Final = frozenset(

@@ -19,7 +19,7 @@ from turnfold.compression.shorten.facts import arguments, facts
 from turnfold.compression.shorten.file_forms import UNCHANGED, Changed, Lines, changed, telling_lines
 from turnfold.compression.shorten.lines import names, visible_parts
 from turnfold.compression.text.dialogue.wanted.picks import picked
-from turnfold.compression.wire.conversation import Message, Path, Texts
+from turnfold.compression.wire.message import Message, Path, Texts
 
 _WORD: Final = lazy.pattern(r"\w{3,}")
 _OFFER: Final = 240  # tokens

@@ -17,7 +17,8 @@ from turnfold.compression import lazy
 from turnfold.compression.fold.plan import Plan
 from turnfold.compression.fold.units import Unit
 from turnfold.compression.options import FoldOptions
-from turnfold.compression.wire.conversation import Changes, Message, Messages
+from turnfold.compression.wire.changes import Changes
+from turnfold.compression.wire.message import Message, Messages
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ from turnfold.compression.text.dialogue.wanted.entry_requests import asks_over_e
 from turnfold.compression.text.dialogue.wanted.row_requests import NEEDS_OTHERS, are_about, names_rows, row_terms, tally_terms
 from turnfold.compression.text.dialogue.worked_examples import BRIEF, FREE, SHORT, allows_free, answer_forms, input_forms
 from turnfold.compression.text.records import hold_data, main_rows, rows
-from turnfold.compression.wire.conversation import Message, family
+from turnfold.compression.wire.message import Message, family
 
 _NO_TERMS: Final = frozenset[str]()
 

@@ -36,15 +36,8 @@ from turnfold.compression.shorten.summary import summarise
 from turnfold.compression.shorten.told import NO_ROOM, ToldRoom
 from turnfold.compression.text.passages import sentences
 from turnfold.compression.text.quotes import Quote, Source
-from turnfold.compression.wire.conversation import (
-    Attachment,
-    Message,
-    Messages,
-    Path,
-    Texts,
-    family,
-)
 from turnfold.compression.wire.media import labels
+from turnfold.compression.wire.message import Attachment, Message, Messages, Path, Texts, family
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,7 +53,7 @@ _LABEL_LINE: Final = lazy.pattern(r"^[*_ ]{0,4}[^\W\d_][^\n:：]{0,38}[:：][*_ 
 
 
 class ShownCall(Protocol):
-    """A tool call, as defined in ``wire.conversation``."""
+    """A tool call, as defined in ``wire.message``."""
 
     @property
     def id(self) -> str: ...

@@ -18,7 +18,7 @@ from turnfold.compression.roundtrip.condense import LEVELS, CondenseLevel
 from turnfold.compression.roundtrip.cutting import Cuttable
 from turnfold.compression.roundtrip.sketch import OLD, Sketch, Slot, WrittenMessage, is_smaller, with_texts
 from turnfold.compression.roundtrip.values import texts_of
-from turnfold.compression.wire.conversation import Path
+from turnfold.compression.wire.message import Path
 
 #: Share of a budget that may not stay unused because of a single message.
 _MUCH: Final = 0.25

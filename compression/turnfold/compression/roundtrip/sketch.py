@@ -26,8 +26,8 @@ from turnfold.compression.roundtrip.provenance import MessageKeys, bare, can_car
 from turnfold.compression.roundtrip.references import Reference, Repeats, reference_text
 from turnfold.compression.roundtrip.values import CompressOptions, characters, texts_of, tokens_by
 from turnfold.compression.shorten.reading import Read, Reader
-from turnfold.compression.wire.conversation import Path
 from turnfold.compression.wire.formats.chat import is_sealed
+from turnfold.compression.wire.message import Path
 
 _CALLS: Final = ("tool_calls", "function_call")
 #: A message with other keys has data that a summary could not represent.

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from turnfold.compression.errors import InvalidInput, is_whole, is_within, require
 from turnfold.compression.roundtrip.option_types import Message
-from turnfold.compression.wire.conversation import Path
+from turnfold.compression.wire.message import Path
 
 TokenCounter = Callable[[Message], int]
 

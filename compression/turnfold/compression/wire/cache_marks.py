@@ -13,8 +13,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from turnfold.compression.wire.conversation import Changes, Message
+from turnfold.compression.wire.changes import Changes
 from turnfold.compression.wire.edits import Edit, apply
+from turnfold.compression.wire.message import Message
 from turnfold.compression.wire.spans import elements, members, skip
 
 _HOLDERS: Final = frozenset({"content", "output"})  # keys of a message, and of a result inside one, that hold parts

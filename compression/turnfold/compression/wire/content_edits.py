@@ -11,8 +11,10 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from turnfold.compression.wire.cache_marks import NO_MARKS, PlacedMarks, placed_marks
-from turnfold.compression.wire.conversation import Beside, Changes, Conversation, Message, Path, Place
+from turnfold.compression.wire.changes import Beside, Changes
+from turnfold.compression.wire.conversation import Conversation, Place
 from turnfold.compression.wire.edits import Edit, json_string, shift
+from turnfold.compression.wire.message import Message, Path
 from turnfold.compression.wire.removal import removals
 from turnfold.compression.wire.spans import elements
 

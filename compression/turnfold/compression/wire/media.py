@@ -18,7 +18,7 @@ from typing import Any, Final
 import imagesize
 
 from turnfold.compression import lazy
-from turnfold.compression.wire.conversation import Attachment, Path
+from turnfold.compression.wire.message import Attachment, Path
 
 _LOW: Final = 85  # OpenAI, "Images and vision": base tokens, the whole cost of a low-detail image
 _TILE: Final = 170  # and for each 512-pixel tile of a high-detail image

@@ -18,7 +18,8 @@ from turnfold.compression.options import FoldOptions
 from turnfold.compression.recall.fence import Passage
 from turnfold.compression.text.kinds import kind_of
 from turnfold.compression.tokens import BORDER_ENCODING
-from turnfold.compression.wire.conversation import Conversation, Message
+from turnfold.compression.wire.conversation import Conversation
+from turnfold.compression.wire.message import Message
 from turnfold.compression.wire.wires import read_any
 from turnfold.config.fold import fold_options
 from turnfold.config.prices import prices_of

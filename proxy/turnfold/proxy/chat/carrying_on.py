@@ -20,7 +20,8 @@ from turnfold.compression.fold.check import check
 from turnfold.compression.fold.counts import conversation_tokens
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import Keep
-from turnfold.compression.wire.conversation import Changes, Conversation
+from turnfold.compression.wire.changes import Changes
+from turnfold.compression.wire.conversation import Conversation
 from turnfold.proxy.chat.abandoning import BUSY, SLOW, SLOW_BEFORE
 from turnfold.proxy.chat.exchange import Exchange
 from turnfold.proxy.chat.receipts import Originals

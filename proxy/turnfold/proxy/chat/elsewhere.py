@@ -24,7 +24,8 @@ from turnfold.compression.fit.overflow import Overflow
 from turnfold.compression.fit.recover import Outcome, Resend, UpstreamReply, conclude
 from turnfold.compression.fold.outlook import Outlook
 from turnfold.compression.options import FoldDecision, FoldOptions, Keep, Precedence, Precedent
-from turnfold.compression.wire.conversation import Conversation, Messages, Wire
+from turnfold.compression.wire.conversation import Conversation, Wire
+from turnfold.compression.wire.message import Messages
 from turnfold.config.settings import Mode
 from turnfold.proxy.chat.abandoning import SLOW_BEFORE, AbandonedFolds, Underway
 from turnfold.proxy.chat.exchange import Exchange

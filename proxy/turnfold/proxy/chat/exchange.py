@@ -14,7 +14,9 @@ from turnfold.compression.calibration import Learned
 from turnfold.compression.fold.adoption import WantedSummary
 from turnfold.compression.fold.outlook import Outlook
 from turnfold.compression.options import KEEP_NOTHING, FoldOptions, Keep, Precedence, Precedent
-from turnfold.compression.wire.conversation import Changes, Conversation, Messages, Wire
+from turnfold.compression.wire.changes import Changes
+from turnfold.compression.wire.conversation import Conversation, Wire
+from turnfold.compression.wire.message import Messages
 from turnfold.config.settings import Mode, StateMode
 from turnfold.proxy.chat.receipts import Originals, OwnCall, Receipt, Status
 from turnfold.proxy.chat.recovering import Peeked

@@ -32,7 +32,8 @@ from turnfold.compression.memo import Memo
 from turnfold.compression.options import KEEP_NOTHING, FoldOptions
 from turnfold.compression.wire.beginnings import beginning
 from turnfold.compression.wire.bodies import new_bytes
-from turnfold.compression.wire.conversation import Changes, Conversation
+from turnfold.compression.wire.changes import Changes
+from turnfold.compression.wire.conversation import Conversation
 from turnfold.config.settings import Settings
 from turnfold.proxy.chat.abandoning import AbandonedFolds, Underway
 from turnfold.proxy.chat.carrying_on import carry_on

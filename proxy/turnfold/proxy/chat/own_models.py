@@ -11,7 +11,7 @@ from typing import Protocol
 
 from turnfold.compression.options import Likeness
 from turnfold.compression.summary.calls import ModelCall, ModelReply
-from turnfold.compression.wire.conversation import Message
+from turnfold.compression.wire.message import Message
 from turnfold.proxy.chat.exchange import Exchange
 from turnfold.proxy.chat.receipts import OwnCall
 from turnfold.proxy.learning.deciding import Place

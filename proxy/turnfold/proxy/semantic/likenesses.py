@@ -24,7 +24,7 @@ from turnfold.compression.fold.likeness import likeness, nothing_known, private_
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import Likeness
 from turnfold.compression.text.private import is_private
-from turnfold.compression.wire.conversation import Message
+from turnfold.compression.wire.message import Message
 from turnfold.config.settings import Settings
 from turnfold.proxy.asking.own_upstream import Caller, host_of
 from turnfold.proxy.asking.purse import Payer

@@ -21,7 +21,7 @@ from typing import Final
 from turnfold.compression.fold.likeness import language_of, passage_texts, private_parts
 from turnfold.compression.memo import Memo
 from turnfold.compression.text.private import Range
-from turnfold.compression.wire.conversation import Message
+from turnfold.compression.wire.message import Message
 from turnfold.config.settings import Settings
 from turnfold.proxy.chat.own_models import end_nothing
 from turnfold.proxy.incidents import Incidents

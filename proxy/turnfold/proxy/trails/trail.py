@@ -25,8 +25,9 @@ from typing import Any, Final, NamedTuple
 from turnfold.compression.memo import Memo, continued
 from turnfold.compression.wire.bare_parts import lifetime
 from turnfold.compression.wire.cache_marks import mark_of
-from turnfold.compression.wire.conversation import Conversation, family
+from turnfold.compression.wire.conversation import Conversation
 from turnfold.compression.wire.known_bodies import repeats
+from turnfold.compression.wire.message import family
 from turnfold.compression.wire.removal import element_place
 from turnfold.config.prices import takes_breakpoints
 from turnfold.proxy.trails.cache_entries import Entries, KeptPrefix

@@ -20,23 +20,14 @@ from turnfold.compression.memo import Memo, digest
 from turnfold.compression.wire.bare_parts import BarePart, bare_parts
 from turnfold.compression.wire.bodies import Layout, is_plainly_typed, read_body
 from turnfold.compression.wire.cache_marks import cut_marks, has_mark, mark_of
+from turnfold.compression.wire.changes import Changes
 from turnfold.compression.wire.content_edits import PartForm, replace_text, write_parts
-from turnfold.compression.wire.conversation import (
-    Attachment,
-    Call,
-    Changes,
-    Conversation,
-    Message,
-    Path,
-    Place,
-    Text,
-    Wire,
-    full_text,
-)
+from turnfold.compression.wire.conversation import Conversation, Place, Wire
 from turnfold.compression.wire.edits import Edit
 from turnfold.compression.wire.formats.chat_reply import reply
 from turnfold.compression.wire.gathering import gather
 from turnfold.compression.wire.media import attachment, media_tokens
+from turnfold.compression.wire.message import Attachment, Call, Message, Path, Text, full_text
 from turnfold.compression.wire.readable import holds_something, readable_tokens
 from turnfold.compression.wire.spans import value_span
 

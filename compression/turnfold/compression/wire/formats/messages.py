@@ -24,23 +24,14 @@ from turnfold.compression.memo import Memo, continued
 from turnfold.compression.wire.bare_parts import BarePart, bare_parts
 from turnfold.compression.wire.bodies import BodyReading, Layout, read_body
 from turnfold.compression.wire.cache_marks import NO_MARKS, PlacedMarks, mark_of, placed_marks
+from turnfold.compression.wire.changes import Beside, Changes
 from turnfold.compression.wire.content_edits import mark_last_part, parts
-from turnfold.compression.wire.conversation import (
-    SERVER_HISTORY,
-    Beside,
-    Changes,
-    Conversation,
-    Message,
-    MessageGroup,
-    Path,
-    Place,
-    Texts,
-    Wire,
-)
+from turnfold.compression.wire.conversation import SERVER_HISTORY, Conversation, MessageGroup, Place, Wire
 from turnfold.compression.wire.edits import Edit, json_string, shift
 from turnfold.compression.wire.formats.messages_blocks import MARK, MARKS, BlocksElement, bound, read_element, read_system, unsign
 from turnfold.compression.wire.formats.messages_reply import reply
 from turnfold.compression.wire.gathering import gather
+from turnfold.compression.wire.message import Message, Path, Texts
 from turnfold.compression.wire.removal import element_place, group_of, removals
 from turnfold.compression.wire.spans import Value, value_span
 from turnfold.compression.wire.standing import insertions, moved

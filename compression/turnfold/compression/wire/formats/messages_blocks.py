@@ -16,9 +16,10 @@ from turnfold.compression.errors import FoldRejected
 from turnfold.compression.memo import Memo, digest
 from turnfold.compression.wire.bodies import is_plainly_typed
 from turnfold.compression.wire.cache_marks import cut_marks, has_mark
-from turnfold.compression.wire.conversation import Attachment, Call, Message, Path, Place, Reasoning, Text, full_text
+from turnfold.compression.wire.conversation import Place
 from turnfold.compression.wire.edits import Edit, apply
 from turnfold.compression.wire.media import source_attachment, source_tokens
+from turnfold.compression.wire.message import Attachment, Call, Message, Path, Reasoning, Text, full_text
 from turnfold.compression.wire.readable import readable_texts, readable_tokens, sealed_tokens
 from turnfold.compression.wire.removal import entry_removals
 from turnfold.compression.wire.spans import Value, elements, value_span

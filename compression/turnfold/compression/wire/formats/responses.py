@@ -26,20 +26,14 @@ from turnfold.compression.memo import Memo, continued, digest
 from turnfold.compression.wire.bare_parts import BarePart, bare_parts
 from turnfold.compression.wire.bodies import BodyReading, Layout, read_body
 from turnfold.compression.wire.cache_marks import cut_marks, mark_of
+from turnfold.compression.wire.changes import Changes
 from turnfold.compression.wire.content_edits import PartForm, replace_text, write_parts
-from turnfold.compression.wire.conversation import (
-    SERVER_HISTORY,
-    Changes,
-    Conversation,
-    Message,
-    Path,
-    Place,
-    Wire,
-)
+from turnfold.compression.wire.conversation import SERVER_HISTORY, Conversation, Place, Wire
 from turnfold.compression.wire.edits import Edit
 from turnfold.compression.wire.formats.responses_items import MARKS, InputItem, item_key, read_item, string_message
 from turnfold.compression.wire.formats.responses_reply import reply
 from turnfold.compression.wire.gathering import gather
+from turnfold.compression.wire.message import Message, Path
 from turnfold.compression.wire.spans import value_span
 
 #: Why a conversation is held.

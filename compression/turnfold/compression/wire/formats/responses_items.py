@@ -17,8 +17,8 @@ from turnfold.compression.errors import FoldRejected
 from turnfold.compression.memo import Memo, digest
 from turnfold.compression.wire.bodies import is_plainly_typed
 from turnfold.compression.wire.cache_marks import cut_marks, has_mark
-from turnfold.compression.wire.conversation import Attachment, Call, Message, Text, full_text
 from turnfold.compression.wire.media import attachment, media_tokens
+from turnfold.compression.wire.message import Attachment, Call, Message, Text, full_text
 from turnfold.compression.wire.readable import readable_texts, readable_tokens, sealed_tokens
 from turnfold.compression.wire.spans import is_json
 
