@@ -21,10 +21,10 @@ from turnfold.compression.wire.formats.responses import RESPONSES
 from turnfold.config.fold import fold_options
 from turnfold.config.prices import TokenUse, price_from
 from turnfold.config.settings import Settings
-from turnfold.proxy.books.baseline import PastRequest
 from turnfold.proxy.books.pricing import RequestPricing
 from turnfold.proxy.books.rollups import RequestCost
 from turnfold.proxy.books.watchers import WarmthWatcher
+from turnfold.proxy.cache_model.past_request import PastRequest
 from turnfold.proxy.chat.receipts import Receipt, Status, Usage
 from turnfold.proxy.learning.deciding import Decisions, Place
 from turnfold.proxy.learning.pauses import Pauses

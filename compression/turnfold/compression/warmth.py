@@ -1,7 +1,7 @@
 """How often a provider's prompt cache is warm, learned from reported usage.
 
 Lives here: counts of requests by the time since the one before, and what they say of the requests to come. Does not belong here:
-whether a request found its cache warm (``proxy.books.baseline``), clocks, keeping counts.
+whether a request found its cache warm (``proxy.cache_model``), clocks, keeping counts.
 
 A cache holds what it holds for minutes or hours. So warm and cold are counted by the time since the request before, whoever sent
 it; how often which time passes is counted apart for what a tool's result ends and what a person's message ends. A cache that

@@ -21,8 +21,8 @@ from turnfold.compression.fold import Folded, conversation_name, fold
 from turnfold.compression.options import CachePrices, FoldDecision, FoldOptions, Warmth
 from turnfold.compression.warmth import usual_warmth
 from turnfold.compression.wire.formats.chat import CHAT
-from turnfold.proxy.books.baseline import PastRequest
 from turnfold.proxy.books.ledger import newest_at
+from turnfold.proxy.cache_model.past_request import PastRequest
 from turnfold.proxy.learning.deciding import Decisions, Place
 from turnfold.proxy.learning.pauses import Pauses
 from turnfold.proxy.learning.warming import WarmthMemory

@@ -32,13 +32,13 @@ from turnfold.proxy.api.compressions import Compressions, request_key
 from turnfold.proxy.api.conversations import Conversations, ConversationUnknown, ConversationUnreadable
 from turnfold.proxy.api.roundtrips import Roundtrips, options_of, unpack_result
 from turnfold.proxy.api.workshop import Workshop
-from turnfold.proxy.books.baseline import PastRequest
 from turnfold.proxy.books.csv_rows import as_csv
 from turnfold.proxy.books.ledger import Ledger
 from turnfold.proxy.books.receipt_log import line_of, read_line, receipts_between
 from turnfold.proxy.books.report import Query, report
 from turnfold.proxy.books.rollups import UNPRICED, SumRow
 from turnfold.proxy.books.section_records import Layered, find_section, pack_section, unpack_section
+from turnfold.proxy.cache_model.past_request import PastRequest
 from turnfold.proxy.chat.receipts import Usage
 from turnfold.proxy.learning.window_records import Spot
 from turnfold.proxy.learning.windows import Windows

@@ -30,11 +30,11 @@ from turnfold.compression.memo import digest
 from turnfold.config.prices import PriceOf
 from turnfold.config.settings import StoreSettings
 from turnfold.proxy.books import rollups
-from turnfold.proxy.books.baseline import PastRequest
 from turnfold.proxy.books.pricing import RequestPricing
 from turnfold.proxy.books.receipt_log import line_of, log_name
 from turnfold.proxy.books.rollups import RequestCost
 from turnfold.proxy.books.section_records import section_items
+from turnfold.proxy.cache_model.past_request import PastRequest
 from turnfold.proxy.chat.receipts import Originals, PackedSection, Receipt, Usage
 from turnfold.proxy.incidents import Incidents, outcome, supervise
 from turnfold.proxy.learning.places import SummedNames

@@ -14,17 +14,13 @@ import pytest
 from tests.proxy.receipts import NOON, receipt
 from tests.support.effort import crosswise
 from turnfold.config.prices import TokenUse
-from turnfold.proxy.books import baseline
-from turnfold.proxy.books.baseline import (
-    PastRequest,
-    cache_was_warm,
-    next_past,
-    token_use,
-    with_dollars,
-    with_fold,
-    without_turnfold,
-)
 from turnfold.proxy.books.pricing import RequestPricing
+from turnfold.proxy.cache_model import succession
+from turnfold.proxy.cache_model.bills import with_fold, without_turnfold
+from turnfold.proxy.cache_model.evidence import cache_was_warm, token_use
+from turnfold.proxy.cache_model.past_request import PastRequest
+from turnfold.proxy.cache_model.predecessor import with_predecessor
+from turnfold.proxy.cache_model.succession import next_past, with_dollars
 from turnfold.proxy.chat.receipts import Receipt
 from turnfold.proxy.trails.cache_entries import Entries, KeptPrefix
 from turnfold.proxy.trails.trail import Trail, Trails
@@ -335,7 +331,7 @@ def test_what_may_be_followed_is_bounded() -> None:
 
 def test_of_more_agents_than_are_remembered_no_saving_is_overstated(monkeypatch: pytest.MonkeyPatch) -> None:
     """A request whose predecessor was dropped is not compared with another agent's."""
-    monkeypatch.setattr(baseline, "_OTHERS", 3)
+    monkeypatch.setattr(succession, "_OTHERS", 3)
     pricing, past, estimated = RequestPricing(half_price_for_cached), None, 0.0
     beside = [Agent(f"agent {number}") for number in range(6)]
     for turn in range(40):
@@ -487,7 +483,7 @@ def test_nothing_is_found_of_a_prompt_that_is_still_being_read(second: dict[str,
             "streamed": True,
         }
         one = receipt(**given | more)
-        past = past.followed_by(one) if past else None
+        past = with_predecessor(past, one) if past else None
         without = without_turnfold(one, used(one), past, "x")
         assert without.cached == (cached if number else 0)
         past = next_past(one, used(one), without, past, "x")
@@ -549,7 +545,7 @@ def test_what_is_found_unfolded_ends_at_a_mark(marks: dict[int, int], sums: set[
         sides = Trails(_marked(size, "raw", kept, sums), _marked(600, "fold", {600: 300}, {600}))
         one = receipt(usage=(600, 0, 0, 0), tokens_before=size, tokens_after=600, trails=sides, model=MARKED)
         one = replace(one, at=NOON + number * pause)
-        past = past.followed_by(one) if past else None
+        past = with_predecessor(past, one) if past else None
         without = without_turnfold(one, used(one), past, "x")
         assert (without.cached, without.written) == ((cached, 20_400 - cached) if number else (0, 20_000))
         past = next_past(one, used(one), without, past, "x")
@@ -575,7 +571,7 @@ def test_each_cache_key_has_a_cache_of_its_own(keys: tuple[int, int], found: int
         sides = Trails(trail(20_000, "raw"), trail(2_000, "fold"), key)
         size = 2_000 if found else 600
         one = receipt(usage=(size, 0, hit, 0), tokens_before=20_000, tokens_after=size, trails=sides, at=at)
-        past = past.followed_by(one) if past else None
+        past = with_predecessor(past, one) if past else None
         without = without_turnfold(one, used(one), past, "x")
         past = PastRequest.from_bytes(next_past(one, used(one), without, past, "x").to_bytes())
     assert without.cached == cached
@@ -589,7 +585,7 @@ def test_what_was_left_before_two_branches_came_at_once_is_found_by_both(seconds
         at += pause
         sides = Trails(trail(size + more, f"raw{name}", size), trail(600, f"fold{name}"))
         one = receipt(usage=(600, 0, 0, 0), tokens_before=size + more, tokens_after=600, trails=sides, at=at)
-        past = past.followed_by(one) if past else None
+        past = with_predecessor(past, one) if past else None
         without = without_turnfold(one, used(one), past, "x")
         past = PastRequest.from_bytes(next_past(one, used(one), without, past, "x").to_bytes())
     assert without.cached == pytest.approx(19_968, abs=128)
