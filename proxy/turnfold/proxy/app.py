@@ -1,6 +1,6 @@
 """The composition root: the parts of a process, how they are wired, and the route table.
 
-Lives here: the parts of one process, the route table, the lifespan. Does not belong here: behaviour of a part or a route.
+This module lists the parts of one process, its routes and its lifespan. How a part or a route behaves is up to the part or route.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """The demo's conversation in the other formats.
 
-Lives here: a chat request as one of ``/v1/responses`` or ``/v1/messages``, and the upstream's answer to it. Does not belong here:
-playing it (``demo``).
+It turns a chat request into one of ``/v1/responses`` or ``/v1/messages``, with the upstream's answer. ``demo`` plays it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The process that reads and folds large requests for another one.
 
-Lives here: its loop, which reads work from standard input and writes answers to standard output. Does not belong here:
-the messages (``chat.elsewhere``), starting and killing it (``lanes.processes``).
+A loop that reads work from standard input and writes answers to standard output. The messages are defined in ``chat.elsewhere``;
+``lanes.processes`` starts and kills the process.
 
 It ends with its input, so it never outlives the process that it works for. It gives way to that one in everything: it runs with a
 low priority, and is the first to go where memory runs short.

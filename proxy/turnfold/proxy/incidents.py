@@ -1,7 +1,7 @@
 """Supervision of background work, so that no data can end it.
 
-Lives here: the one supervisor of loops, running a step whose failure is a value, and the record of what went wrong, which
-readiness, metrics and the admin routes show. Does not belong here: what any loop does, failures of requests (``chat.service``).
+The one supervisor of loops, a way to run a step whose failure is a value, and the record of what went wrong, which readiness,
+metrics and the admin routes show. It does not know what any loop does; failures of requests are handled in ``chat.service``.
 
 The loops of a process: the ledger's (receipts, originals, metrics), those of ``app.Parts`` (warmth, deletions, memory, the
 store's file), and the store's probe while it is set aside. Everything else is a single task that ends by itself

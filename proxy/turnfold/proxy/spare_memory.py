@@ -1,7 +1,6 @@
 """Returning the memory that a large fold leaves behind to the system.
 
-Lives here: asking the C library for it periodically. Does not belong here: caches and their sizes
-(``compression.memo``).
+It asks the C library for that periodically. Caches and their sizes are in ``compression.memo``.
 
 What is freed in the middle of a heap stays with the process until somebody asks: after cold folds of 100,000 tokens that is two
 fifths of what they took. Only glibc keeps it so; elsewhere there is nothing to do.

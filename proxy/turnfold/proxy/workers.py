@@ -1,7 +1,7 @@
 """The parent of several workers: it starts them, replaces those that die or hang, and stops them.
 
-Lives here: how long a worker may be silent, what happens then. Does not belong here: how one process stops (``stopping``), the
-server's flags (``server``).
+It decides how long a worker may be silent, and what happens then. How one process stops is in ``stopping``, the server's flags
+are in ``server``.
 
 uvicorn's own supervisor waits for one worker's answer before it looks at the next one, and heeds no signal meanwhile: a worker
 that hangs would keep it from stopping. Ours asks all, and looks at the answers when they are there.

@@ -1,7 +1,6 @@
 """The tools over the Model Context Protocol, by the official SDK.
 
-Lives here: names, descriptions and arguments of the tools, and their errors. Does not belong here: what they do
-(``toolbox``). This is the one module that imports the SDK.
+The names, descriptions, arguments and errors of the tools; what they do is up to ``toolbox``. No other module imports the SDK.
 """
 
 from __future__ import annotations

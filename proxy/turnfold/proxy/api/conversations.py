@@ -1,7 +1,7 @@
 """Stateful conversations (rows C8 and C9): histories in the store, changed by compare-and-set.
 
-Lives here: the stored form of a history, and concurrent adds. Does not belong here: the operations of a history
-(``turnfold.compression.budgeted``), HTTP.
+This module has the stored form of a history and makes concurrent adds safe. The operations of a history are in
+``turnfold.compression.budgeted``; HTTP is up to the routes.
 
 A history is one small item (its head: recent messages, counts, ids of its blocks) and its blocks, which never change. Blocks are
 written before the head that names them, and the head is swapped: of two concurrent adds the later one reads again. Each add has a

@@ -1,7 +1,7 @@
 """CPU work of Turnfold's own API, outside the event loop.
 
-Lives here: threads for most of it, a process for what is large, turns between tenants in both. Does not belong here: folding of
-chat completions, which has lanes of its own (``chat.folding``).
+Most work runs in threads, large work in a process, and tenants take turns in both. Folding chat completions has lanes of its own
+(``chat.folding``).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Asking the model that writes summaries, within limits of time and money, and only while it works.
 
-Lives here: the order of cache, breaker, purse and upstream; driving a generator of the engine. Does not belong here: what is
-asked and what a reply is worth (``compression.summary``), the wire (``endpoint``).
+An asker checks cache, breaker and purse in that order, then calls the upstream and drives one of the engine's generators. What is
+asked and whether a reply is good enough is up to ``compression.summary``; the wire format is in ``endpoint``.
 
 Nothing that goes wrong here is an error for anybody: there is no reply then, and whoever asked has a form without one.
 """

@@ -1,7 +1,7 @@
 """Summaries of folded blocks, written in the background.
 
-Lives here: which are asked for, and remembering what was written, in front of the store that replicas share. Does not belong
-here: adopting one (the fold does, at a fold event), asking (``asker``), checks (``compression.summary``).
+This module chooses which blocks to summarise and remembers the results in front of the store that replicas share. A fold adopts a
+summary, at a fold event; asking is up to ``asker`` and checking to ``compression.summary``.
 
 No request waits for any of this. A block whose summary is refused is not tried again; where most are refused, a breaker stops
 asking for a while: a model that cannot do this must not cost its price for nothing.

@@ -1,6 +1,7 @@
 """Drafting a directive outside of a server, for the command line.
 
-Lives here: one question to the model of the settings, from start to end. Does not belong here: rules, what becomes of a draft.
+It puts one question to the configured model, from start to end. The rules of directives, and what becomes of the draft, are not
+its concern.
 """
 
 from __future__ import annotations

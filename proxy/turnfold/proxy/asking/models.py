@@ -1,6 +1,6 @@
 """What the stations of a request ask of a model.
 
-Lives here: `chat.own_models.OwnModels` over one asker. Does not belong here: asking, summaries of blocks.
+It implements `chat.own_models.OwnModels` with one asker. Summaries of blocks are in ``blocks``.
 """
 
 from __future__ import annotations

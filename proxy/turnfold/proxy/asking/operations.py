@@ -1,7 +1,7 @@
 """A model's part in Turnfold's own API.
 
-Lives here: driving a generator for one call of an operation, within its own limits, and its receipt. Does not belong here:
-bodies, what is asked.
+It drives a generator for one API call within that call's own limits, and writes its receipt. Request bodies and prompts are
+defined elsewhere.
 """
 
 from __future__ import annotations

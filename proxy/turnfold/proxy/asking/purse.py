@@ -1,7 +1,6 @@
 """Spending caps for calls of a model.
 
-Lives here: a cap for each day and for each conversation, shared by the replicas of a store. Does not belong here: prices,
-receipts (``books``).
+There is a cap per day and one per conversation, shared by the replicas of a store. Prices and receipts are in ``books``.
 
 The most that a call can cost is set aside before it goes out, and corrected when its usage is known: several calls at once stay
 within the caps together. What was set aside for a call whose end nobody saw stays spent. While the store does not answer, each

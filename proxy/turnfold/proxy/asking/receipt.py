@@ -1,6 +1,6 @@
 """The receipt of calls that no client's request has on its own.
 
-Lives here: its one form. Does not belong here: what a call cost (``books``).
+All such receipts have the form that is defined here. What a call cost is up to ``books``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Inspection of one request: the effect of a fold on every message, and why.
 
-Lives here: from a body to rows for people. Does not belong here: folding, printing, the store.
+A request body goes in, rows for people come out. Folding, printing and storing happen elsewhere.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The ledger: writes receipts and originals to the store, off the request path.
 
-Lives here: the bounded queue, batches, retries, the last flush at an orderly stop. Does not belong here: what a request cost
-(``pricing``), the form of a logged receipt (``receipt_log``), what is summed (``rollups``), reports (``report``), which batches a
-server that takes over may lack (``NewestWrites``).
+The ledger has the bounded queue, batches, retries, and the last flush at an orderly stop. It leaves pricing to ``pricing``, the
+form of a logged receipt to ``receipt_log``, sums to ``rollups`` and reports to ``report``. Which batches a server that takes over
+may lack is known to ``NewestWrites``.
 
 `record` only queues. A task writes a batch every quarter of a second, so a crash loses less than a second of receipts. While the
 store is unavailable batches wait. A batch that may have arrived is sent again under its id, and counts once.

@@ -1,7 +1,7 @@
 """What a request cost, and what it would have cost without Turnfold.
 
-Lives here: dollars from a receipt, prices and the conversation's past. Does not belong here: the model of a
-provider's cache (``cache_model``), prices of tokens (``config.prices``), sums (``rollups``).
+Dollars follow from a receipt, the price list and the conversation's past. The model of the provider's cache is in
+``cache_model``, prices of tokens are in ``config.prices``, sums in ``rollups``.
 """
 
 from __future__ import annotations

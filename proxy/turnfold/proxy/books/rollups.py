@@ -1,7 +1,7 @@
 """Sums over receipts, by hour and by day.
 
-Lives here: which measures a receipt adds to, the names of tables and rows, and which tables cover a time range. Does not
-belong here: the store, rendering.
+This module defines which measures a receipt adds to, how tables and rows are named, and which tables cover a time range. It
+neither stores nor renders anything.
 
 A table is an hour or a day; a field is a measure and a row (a JSON object of its names; a list of the first five in the first
 release); all values are whole numbers, so that additions by several processes come out exact.

@@ -1,7 +1,6 @@
 """Teaching the memory of prompt caches from receipts as they are written.
 
-Lives here: from a receipt and its cost to that memory (``ledger.Watcher``). Does not belong here: the memory
-(``learning.warming``), figures.
+It passes receipts and their costs on to that memory (``ledger.Watcher``). The memory itself is ``learning.warming``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What happened, in words: the report's headline, and a sentence for every status and reason of a request.
 
-Lives here: the wording. Does not belong here: the figures (``figures``), deciding a status or reason.
+Only the wording is here. The figures come from ``figures``; statuses and reasons are decided where requests are served.
 
 The headline is in dollars where prices are known, else in tokens; the two are never mixed into one figure. If Turnfold cost
 money, it says so first, and what to do.

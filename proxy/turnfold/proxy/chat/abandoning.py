@@ -1,8 +1,8 @@
 """Folds that take too long, here and on other replicas.
 
-Lives here: how long a request waits for a fold before it asks whether another replica has given up, what continues in the
-background, when the conversation is folded again. Does not belong here: the fold, the lanes, the form of a record
-(``learning.abandoned_records``).
+This module decides how long a request waits for a fold before it asks whether another replica has given up, what continues in the
+background, and when the conversation is folded again. It does not fold; the form of a record is in
+``learning.abandoned_records``.
 
 A conversation whose fold was given up goes out as it came until the fold is done after all; where it has to be killed, for ten
 minutes. To try again at once would cost each of its requests the same. Another replica finds that out from the store once its own

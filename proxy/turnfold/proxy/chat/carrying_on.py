@@ -1,7 +1,6 @@
 """Sending the previous fold with the new messages when a fold takes too long.
 
-Lives here: the memory of the previous fold, and how a later request uses it. Does not belong here: when a fold is too slow
-(``abandoning``), how one is made.
+It remembers the previous fold and reuses it for a later request. ``abandoning`` decides when a fold is too slow.
 
 To send such a request as it came would write all of it to the provider's cache anew, which still holds what was sent last. That
 is done within a tool loop only: a user's new message is better answered from the whole conversation than from a fold that quotes

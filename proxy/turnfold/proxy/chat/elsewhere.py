@@ -1,7 +1,7 @@
 """Large requests, read and folded in a process of their own.
 
-Lives here: the messages between both processes, and the serving process's side. Does not belong here: the other side
-(``fold_process``), processes and turns (``lanes``), what a fold is.
+The messages between the two processes and the serving process's side are here. The other side is ``fold_process``; processes and
+turns are in ``lanes``.
 
 Whether a request is folded depends on its size alone, so that every replica agrees: up to `LARGE` bytes it is in a thread, up to
 `MOST_FOLDED` in a process, beyond that it goes out as it came. Where nearly all of a large one is known to the process that

@@ -1,7 +1,7 @@
 """The values that pass between the stations of a chat request.
 
-Lives here: the admitted request, and the frozen exchange of which each station returns a new one. Does not belong here: the
-work of a station.
+An admitted request, and the frozen exchange of which each station returns a new one. The stations do their work in modules of
+their own.
 """
 
 from __future__ import annotations

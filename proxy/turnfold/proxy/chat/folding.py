@@ -1,6 +1,6 @@
 """The stations before a request is sent: reading and folding, in lanes.
 
-Lives here: lanes, and the way from a body to what is forwarded instead. Does not belong here: failures (handled in ``service``).
+This module has the lanes and leads from a received body to what is forwarded instead. It handles no failures: ``service`` does.
 
 Folding is CPU: this is the one place where it leaves the event loop. Bodies go to one of three lanes by size, so that a small
 request never waits behind cold folds of large ones: threads for light ones, threads for heavy ones, and processes for large ones

@@ -1,7 +1,6 @@
 """The interfaces to Turnfold's own models, as the stations see them.
 
-Lives here: the protocols for writing and for comparing texts. Does not belong here: asking (``proxy.asking``), sentence
-vectors (``proxy.semantic``).
+Two protocols: one for writing texts, implemented in ``proxy.asking``, and one for comparing them, in ``proxy.semantic``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The stations around the upstream: send, recover if the context was full, learn from the response.
 
-Lives here: from the outgoing request to the client's response. Does not belong here: reading responses and driving a recovery
-(``recovering``), what a figure means (``compression.calibration``).
+It leads from the outgoing request to the client's response. ``recovering`` reads responses and drives a recovery;
+``compression.calibration`` knows what a figure means.
 """
 
 from __future__ import annotations

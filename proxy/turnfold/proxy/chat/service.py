@@ -1,8 +1,7 @@
 """One request to a model, station by station.
 
-Lives here: the order of the stations, and the one place where a failure of Turnfold's sends the original instead (law 2). Does
-not belong here: how a station does its work (``folding``, ``stating``, ``sending``, ``recording``), reading of the head
-(``routes.model_calls``).
+The order of the stations, and the one place where a failure of Turnfold's own sends the original instead (law 2). The stations do
+their work in ``folding``, ``stating``, ``sending`` and ``recording``; ``routes.model_calls`` reads the head.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The state station: what becomes of a request under the state that its conversation's user laid down.
 
-Lives here: from a conversation to an answer of our own, or to the conversation under its state. Does not belong here: rules of
-the state and where its blocks stand (``compression``), failures (the service has their one home), HTTP routes.
+A conversation goes in; an answer of Turnfold's own comes out, or the conversation under its state. The rules of the state and the
+places of its blocks are in ``compression.state``; failures are left to the service.
 
 Where the client names the conversation the record in the store is the truth, and messages add to it; else, and while the store is
 away, the state follows from the messages alone.

@@ -1,6 +1,6 @@
 """``turnfold config``.
 
-Lives here: printing settings. Does not belong here: reading them.
+It prints settings; ``config.sources`` reads them.
 """
 
 from __future__ import annotations

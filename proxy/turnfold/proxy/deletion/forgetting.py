@@ -1,7 +1,7 @@
 """Deleting the data of a tenant or of one of its conversations.
 
-Lives here: the places where such data is kept, the order of deleting it, what a ledger must no longer write. Does not belong
-here: how processes learn of a deletion (``deletions``), who may ask for one (the routes).
+It knows every place where such data is kept, the order in which to delete it, and what a ledger may no longer write. How
+processes learn of a deletion is in ``deletions``; the routes check who may ask for one.
 
 The deletion is announced first, so that no process writes the data anew. Items, receipts and sums follow, and last the remains in
 the store's own files. A batch that another process is writing at that moment is taken back by that process.

@@ -1,6 +1,6 @@
 """How many clients may be connected at once.
 
-Lives here: closing connections for which the process has no descriptors. Does not belong here: raising the limit (``server``).
+It closes connections for which the process has no descriptors left. ``server`` raises the limit.
 
 A request needs two descriptors: its client's, and one to the upstream. The system hands them out to whoever asks first, which is
 clients: under a low limit these took all of them, and every request failed for want of a second one.

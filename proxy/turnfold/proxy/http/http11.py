@@ -1,9 +1,9 @@
 """uvicorn's HTTP/1.1 protocol with eleven fixes that a proxy needs.
 
-Lives here: limits of size and time for request heads, trailers, bodies of requests whose upgrade is declined, clients that are
-half closed, leave behind a large body or read nothing, answers to HTTP/1.0, requests that come before earlier ones are answered,
-telling at once who has gone and whose body is here (``inbound``), answers in one write, clients beyond what the process can
-serve. Does not belong here: anything that an ASGI app can do for itself.
+They concern limits of size and time for request heads, trailers, bodies of requests whose upgrade is declined, clients that half
+close, leave a large body unsent or read nothing, answers to HTTP/1.0, pipelined requests, noticing early who has gone and whose
+body is complete (``inbound``), answers in one write, and clients beyond what the process can serve. Whatever an ASGI app can do
+for itself is not done here.
 
 uvicorn collects a head of any size before an app sees it. The app's own limit sends a proper answer; the limit here is larger and
 protects memory. It also waits for the rest of a head for ever: clients that vanish, or stall on purpose, would collect until no

@@ -1,7 +1,7 @@
 """Large conversations that another process folded first, as after a restart, taken over by the one that serves.
 
-Lives here: which conversation is due, and reading it bit by bit while nobody waits for that. Does not belong here: what a bit is
-and how it is folded (``chat.folding``), the other process (``processes``).
+It chooses the conversation that is due and reads it bit by bit while nobody waits for it. What a bit is and how it is folded is
+up to ``chat.folding``; the other process is in ``processes``.
 
 Nearly all of a large body has to be known to a process that folds it (``chat.folding``). One that goes to the other process would
 go there with every turn, as nothing of it ever becomes known here. From its second request on it is read and folded here too,

@@ -1,7 +1,7 @@
 """The decisions of folds, remembered, in front of the store that other replicas share.
 
-Lives here: memory with a bound, and asking the store, once for each decision. Does not belong here: where something is decided
-(``compression.fold.decisions``), what is believed (``warming``), the form of a record (``learning.decision_records``).
+A bounded memory that asks the store once for each decision. What is decided where is in ``compression.fold.decisions``, what is
+believed in ``warming``, and the form of a record in ``learning.decision_records``.
 
 What the store could not be asked for is decided by packaged defaults and held here. It is written, or gives way to what another
 replica wrote, when the conversation's next decision is made: a moment at which its prefix changes anyway.

@@ -1,10 +1,10 @@
 """What was decided of folds, as records of the store, each under the beginning of the conversation that it was decided for.
 
-Lives here: their keys and form, and letting the first writer win. Does not belong here: caching them (``learning.deciding``),
-    deciding (``compression.fold.decisions``).
+Their keys and form; the first writer wins. Caching them is up to ``learning.deciding``, deciding to
+``compression.fold.decisions``.
 
 A record is never changed, and is found by content: conversations with a common beginning share its decisions. It holds shares and
-    switches, and the text of summaries that were adopted.
+switches, and the text of adopted summaries.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Which names of a tenant's, tags and models, have sums of their own.
 
-Lives here: a tenant's lists of names in use, and which place a receipt's names get. Does not belong here: the header
-(``http.tags``), sums (``books.rollups``).
+It keeps a tenant's lists of names in use and says under which name a receipt is counted. The header is read in ``http.tags``,
+sums are in ``books.rollups``.
 
 Both come from clients, and a table must not grow with every invented name. The first `most` names of a tenant are counted by
 name, any other as `OTHER`. A name that was not seen for 30 days gives its place away. The lists lie in the store, so they

@@ -1,7 +1,7 @@
 """Beliefs about prompt caches, and conversations whose folds have not paid off.
 
-Lives here: memory of both with a bound, in front of the store that other replicas share. Does not belong here: what counts say
-(``compression.warmth``), whether a request found its cache warm and what a fold saved (``cache_model``), deciding.
+A bounded memory of both, in front of the store that other replicas share. What counts say is in ``compression.warmth``; whether a
+request found its cache warm and what a fold saved, in ``cache_model``. Nothing is decided here.
 
 What is believed acts only where a fold is decided. So the store is asked in the background, never on a request's way: a process
 that has not heard of a model yet begins with what is usual at its prices.

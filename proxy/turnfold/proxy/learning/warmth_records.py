@@ -1,7 +1,7 @@
 """What was learned of prompt caches, as records of the store.
 
-Lives here: their keys and form, adding to one, listing them. Does not belong here: memory in front of them
-(``learning.warming``), what counts say (``compression.warmth``).
+Their keys and form, adding to one, and listing them. The memory in front of them is ``learning.warming``; what counts say is in
+``compression.warmth``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What was learned of upstreams and models, as records of the store.
 
-Lives here: the form of a record, listing records, and having them forgotten everywhere. Does not belong here: memory in front of
-them (``learning.windows``), what a figure means (``compression.calibration``).
+The form of a record, listing records, and having them forgotten everywhere. The memory in front of them is ``learning.windows``;
+what a figure means is in ``compression.calibration``.
 
 Every process holds in memory what it knows, and would write back what another one forgot. So what is forgotten leaves a mark with
 a random name, and a record says under which marks it was learned: where a mark is another now, the record counts for nothing,

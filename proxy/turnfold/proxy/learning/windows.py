@@ -1,8 +1,7 @@
 """Memory of what was learned about each upstream and model.
 
-Lives here: memory with a bound and a time to live, in front of the store that other replicas and later starts share. Does not
-belong here: what a figure means (``compression.calibration``), the form of a record (``learning.window_records``), any text of a
-conversation.
+A bounded memory with a time to live, in front of the store that other replicas and later starts share. What a figure means is in
+``compression.calibration``, the form of a record in ``learning.window_records``. It never holds any text of a conversation.
 
 Keys carry the tenant: two credentials may have two windows for one model, and nothing that one tenant's upstream says
 reaches another's requests. The store is never waited for on a request's way more than once per key in half a minute: so long may

@@ -1,6 +1,6 @@
 """Everything that is not ours and not a chat completion: raw bytes, both ways, streamed.
 
-Lives here: one exchange with the upstream without a look at its content. Must not: buffering, parsing.
+One exchange with the upstream without a look at its content. Nothing is buffered or parsed.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The way to the upstream.
 
-Lives here: the HTTP client, the mapping of paths, errors of the network as Turnfold's exceptions. Does not belong here:
-anything of a client's connection, JSON, retries (SDKs retry by themselves, and a chat completion is billed).
+The HTTP client, the mapping of paths, and network errors as Turnfold's exceptions. It knows nothing of the client's connection or
+of JSON, and never retries: SDKs retry by themselves, and a chat completion is billed.
 
 Why aiohttp itself and not httpx over it: that transport joins repeated headers, normalises paths, and keeps a cookie jar
 for all tenants together. Here aiohttp is told to add nothing, to undo no coding, to keep no cookies.

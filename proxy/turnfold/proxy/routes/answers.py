@@ -1,6 +1,6 @@
 """Answers of Turnfold's own routes.
 
-Lives here: JSON answers, and the translation of exceptions into answers. Does not belong here: decisions of a route.
+JSON answers, and the translation of exceptions into answers. A route decides what to answer.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Paths that are almost Turnfold's own.
 
-Lives here: telling such a path from one that is meant for the upstream, and its answer. Does not belong here: the routes,
-and other methods of their paths (``ops``).
+It tells such a path from one that is meant for the upstream, and answers it. Other methods of Turnfold's own paths are answered
+in ``ops``.
 
 Every path that Turnfold does not know goes upstream. A call of its own whose path is misspelt would go there too, and its text,
 which is meant to stay on this machine, with it. The provider has no such route, so nothing is lost by naming the right one.

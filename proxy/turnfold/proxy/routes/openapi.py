@@ -1,7 +1,7 @@
 """The API's document (OpenAPI 3.1): every route that Turnfold serves.
 
-Lives here: from operations and descriptions to a document, and ``GET /openapi.json``. Does not belong here: hand-written
-schemas (the models generate them), the page (``docs_page``).
+Operations and descriptions become a document, served at ``GET /openapi.json``. Schemas are generated from the models, never
+written by hand; the page is in ``docs_page``.
 """
 
 from __future__ import annotations

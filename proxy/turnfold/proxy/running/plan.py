@@ -1,6 +1,6 @@
 """Where the requests of a command go: through a proxy of its own, or through one that runs.
 
-Lives here: the choice. Does not belong here: starting anything.
+Only the choice is made here; nothing is started.
 
 Settings of Turnfold's own say first what the upstreams are. Where they do not, base URLs that the environment names for clients
 become the upstreams, each for its format: with neither of the two set, nothing changes hands. In particular Anthropic's requests

@@ -1,7 +1,6 @@
 """One run from its start to its end.
 
-Lives here: the order: the proxy, the command in its environment, the figures. Does not belong here: how any of them works,
-printing.
+The proxy, the command in its environment, then the figures, in this order. Each is done by a module of its own.
 """
 
 from __future__ import annotations

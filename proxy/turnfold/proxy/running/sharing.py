@@ -1,7 +1,7 @@
 """Finding out what runs at an address.
 
-Lives here: whether a Turnfold answers there, whether it is this user's with the same settings, and which of its parts are down; a
-client for such addresses. Does not belong here: what follows from it.
+Whether a Turnfold answers there, whether it is this user's with the same settings, and which of its parts are down; also a client
+for such addresses. ``plan`` decides what follows.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """The protocol of an encoder.
 
-Lives here: its protocol, its failure, and the form of a vector. Does not belong here: any encoder, where vectors are kept.
+The protocol, its failure, and the form of a vector. Encoders have modules of their own; where vectors are kept is no concern of
+theirs.
 
 A vector is int8, `dimension` bytes long. Each is scaled so that its largest number is 127: only its direction counts, so vectors
 are compared by their cosine and never by their length.

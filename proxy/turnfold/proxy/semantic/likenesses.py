@@ -1,7 +1,7 @@
 """Similarities by sentence vectors: decided once per user message, stored, repeated.
 
-Lives here: asking for a question's vector within its time, deciding, and remembering what was decided, in front of the store that
-replicas share. Does not belong here: making vectors of passages (``vectors``), what a likeness is worth (``compression.fold``).
+It asks for a question's vector within a time limit, decides, and remembers the decision in front of the store that replicas
+share. Vectors of passages are made in ``vectors``; what a likeness is worth is up to ``compression.fold``.
 
 Nothing is decided but for a user message that ends a request, and for which something is recalled. What was decided is kept
 before the request goes out, the first writer wins, and every replica and the whole tool loop under that message go by it. Of a

@@ -1,6 +1,6 @@
 """A local model as an encoder.
 
-Lives here: running it beside the event loop, and the CPU time that it takes. Does not belong here: the model (``onnx_encoder``).
+It runs the model beside the event loop and bounds the CPU time that it takes. The model is in ``onnx_encoder``.
 """
 
 from __future__ import annotations

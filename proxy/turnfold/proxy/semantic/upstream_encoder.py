@@ -1,7 +1,7 @@
 """The upstream's ``/v1/embeddings`` as an encoder.
 
-Lives here: whether it may be asked now, asking it, what that costs, and what follows from a refusal. Does not belong here: the
-wire (``embeddings_wire``), whose key a call carries (``asking.own_upstream``), what vectors are used for.
+It decides whether the upstream may be asked now, asks it, counts what that costs, and draws the consequences of a refusal. The
+wire is in ``embeddings_wire``; ``asking.own_upstream`` chooses the key.
 
 Nothing that goes wrong here is an error for anybody: there is no vector then, and words decide. A credential that is refused, a
 limit that is reached, and an upstream that fails several times in a row are left alone for a while; the log says so once.

@@ -1,6 +1,6 @@
 """Vectors of messages, and what was decided with them, as records of the store.
 
-Lives here: their keys and their form. Does not belong here: memory in front of them (``vectors``, ``likenesses``).
+Their keys and their form. The memory in front of them is in ``vectors`` and ``likenesses``.
 
 Vectors are found by the content of a message, within its tenant: conversations of a tenant share them. A likeness is found by the
 beginning of the conversation that it was decided for, like every decision. The first writer wins; no record is ever changed.

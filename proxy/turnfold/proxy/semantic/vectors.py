@@ -1,7 +1,7 @@
 """Vectors of the messages of conversations, made in the background.
 
-Lives here: what is to be made, in which order and at which pace, and what is remembered of it, in front of the store that
-replicas share. Does not belong here: encoders, what vectors are used for (``likenesses``).
+It decides which vectors to make, in which order and at which pace, and remembers them in front of the store that replicas share.
+It knows the encoder only by its protocol; ``likenesses`` uses the vectors.
 
 No request waits for any of this. Tenants take turns, a few messages at a time; after each piece of work there is a pause, so that
 all of it takes no more than its share of one core. Where a client's own key pays, its vectors are made while its request is

@@ -1,6 +1,6 @@
 """Timeouts and a circuit breaker around any store.
 
-Lives here: how long a call may wait for a store. Does not belong here: fall-backs (callers have their own).
+How long a call may wait for a store. What a caller does instead is up to the caller.
 
 A caller that can do without the store waits a moment at most (`GuardedStore`); one that can't has seconds, whatever happened to
 others (`TimedStore`). A guarded store that fails once is set aside: calls are refused at once while a background task asks it,

@@ -1,6 +1,6 @@
 """Metrics for Prometheus.
 
-Lives here: the metrics, what a receipt adds to them, rendering, and what several workers need. Does not belong here: HTTP.
+The metrics, what a receipt adds to them, rendering, and what several workers need. Serving them is up to ``routes.admin``.
 
 With several workers each writes its values into files of one directory, and whichever is scraped adds them up
 (prometheus-client's multiprocess mode). The mode is switched on by a variable that must be set before the library is loaded, so

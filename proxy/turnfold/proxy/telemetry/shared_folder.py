@@ -1,6 +1,6 @@
 """A temporary folder that several processes share and that is cleaned up even after a crash.
 
-Lives here: making such a folder, and removing those whose owner was killed. Does not belong here: their contents.
+It makes such a folder, and removes those whose owner was killed, whatever they contain.
 
 The owner holds a lock on a file in its folder. The system releases the lock however the process ends, so a folder whose lock is
 free belongs to a process that was killed: the next one to start removes it. A process id would not do: by then it may be another

@@ -1,7 +1,7 @@
 """A store in Redis or Valkey, shared by every replica.
 
-Lives here: what each operation of a store does with the keys, and the batches that a server which takes over may lack. Does not
-belong here: the names of keys (``keys``), the scripts (``scripts``), connections (``links``), time-outs (``guard``).
+What each operation of a store does with the keys, and the batches that a server that takes over may lack. Names of keys are in
+``keys``, scripts in ``scripts``, connections in ``links``, timeouts in ``guard``.
 
 On one server each operation is one step. In a cluster a step is as large as a slot: of items that are stored together some may be
 seen before the others, and of a batch one log or table before another; each is taken once, however often a batch is repeated.
