@@ -1,7 +1,7 @@
 """The parts of a text that the newest question needs, for texts that have to be cut.
 
-Lives here: the ranges of a text that bear on the question. Does not belong here: cutting (``middle``), which texts are cut
-(``cut``), what bears on a question (``recall``).
+It gives the ranges of a text that bear on the question. ``cut`` chooses the texts, ``middle`` cuts them, and ``recall`` knows
+what bears on a question.
 
 A result that is too large for its window or budget is all that a model will ever see of it in this turn. Its head and tail hold
 what was asked for by chance only.

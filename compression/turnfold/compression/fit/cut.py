@@ -1,7 +1,7 @@
 """Cutting the largest texts of a request in the middle until it fits.
 
-Lives here: what is left to do when folding is not enough: which texts are cut and how far, and, after that, which of the oldest
-messages are left out. Does not belong here: folding, calling an upstream.
+This is what remains to be done when folding is not enough: choosing which texts are cut and how far, and, after that, which of
+the oldest messages are left out.
 
 Every text above one level is cut down to that level and keeps its head and tail. Levels are the steps of a fixed ladder, so that
 a text is cut the same way in many requests while the conversation behind it grows. There are four ways, the mildest first:

@@ -1,7 +1,7 @@
 """One recovery from a full context.
 
-Lives here: how small a request has to become, and the exchange with the upstream as a generator that yields a call and is sent
-the reply. Does not belong here: making a request shrink (``fit``), sending anything, what an upstream says (``overflow``).
+It decides how small a request has to become, and is the exchange with the upstream as a generator that yields a call and is sent
+the reply. ``fit`` makes a request smaller, ``overflow`` understands what an upstream says, and the driver sends.
 
 A driver does this, and no more (``turnfold.proxy.chat.recovering``):
 

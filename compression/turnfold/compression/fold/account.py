@@ -1,6 +1,6 @@
 """What happened to each message of a conversation, for `turnfold inspect`.
 
-Lives here: the account of changes, including changes of changed requests. Does not belong here: making changes.
+It accounts for changes, and for changes to already changed requests, but makes none.
 """
 
 from __future__ import annotations

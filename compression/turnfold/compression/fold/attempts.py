@@ -1,7 +1,7 @@
 """Attempts at a fold: the mildest of several plans that fits a budget, drafted with its recall.
 
-Lives here: the settings that are tried, what recall may take. Does not belong here: the order of the stations, whether the
-result is used (``engine``), what a plan or a draft is.
+It chooses the settings that are tried, and what recall may take. ``engine`` fixes the order of the stations and decides whether
+the result is used.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """From a draft to the changes that make it.
 
-Lives here: what of a draft and its recalls goes where in a request, how it keeps out of the way of caches, and what an earlier
-request's changes are in a later one. Does not belong here: writing pieces (``write``), choosing recall (``ask``), any wire.
+It places a draft and its recalls in a request, keeps them out of the way of caches, and translates an earlier request's changes
+for a later one. ``write`` writes the pieces and ``ask`` chooses recall; no format is known here.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Removing white space at the end of assistant text, for upstreams that refuse it.
 
-Lives here: the changes of a request with its assistant texts trimmed. Does not belong here: which upstreams refuse it
-(``options``).
+It makes the changes of a request with its assistant texts trimmed. Which upstreams need that is an option (``options``).
 
 Claude refuses a request whose last message is the assistant's and ends in white space ("final assistant content cannot end with
 trailing whitespace"). Only what stands behind the first change of a request is trimmed: the bytes in front of it are those that

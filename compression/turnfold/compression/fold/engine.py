@@ -1,6 +1,6 @@
 """A conversation through the engine: plan, draft, recall, write, check.
 
-Lives here: the order of the stations. Does not belong here: what any station does, a window (``fit``).
+It fixes the order of the stations; each has a module of its own. Fitting a window is up to ``fit``.
 """
 
 from __future__ import annotations

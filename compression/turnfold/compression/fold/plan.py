@@ -1,7 +1,7 @@
 """The plan of a fold: what of a request is folded, and how far.
 
-Lives here: the result of a replay (``replay``), resumed where an earlier request of the conversation left it. Does not belong
-here: where borders fall, texts.
+It is the result of a replay (``replay``), resumed where an earlier request of the conversation left it. Borders are found there;
+texts are written in ``write``.
 """
 
 from __future__ import annotations

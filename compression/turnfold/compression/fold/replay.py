@@ -1,7 +1,7 @@
 """A conversation replayed request by request: where the borders of a fold fall.
 
-Lives here: the pure step from what a replay has come to before a request to what it has come to behind it. Does not belong
-here: texts; a replay knows sizes and roles only.
+This is the pure step from the state of a replay before a request to its state after it. A replay knows sizes and roles only,
+never texts.
 
 A fold event turns all of the raw tail but its newest part into a piece, and the oldest pieces of a level into one of the next.
 Each step happens at a fold event and is made from the originals; what no event touches keeps its bytes. Since a step looks at

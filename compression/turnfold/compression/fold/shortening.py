@@ -1,7 +1,7 @@
 """Messages at FACTS: each text is shortened in its place.
 
-Lives here: the new texts of a run of messages. Does not belong here: how a text is shortened (``shorten.facts``), which messages
-are, where blocks stand (``write``).
+It makes the new texts of a run of messages. How a text is shortened is up to ``shorten.facts``; which messages are, and where
+blocks go, to ``write``.
 """
 
 from __future__ import annotations

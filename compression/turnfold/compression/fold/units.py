@@ -1,7 +1,6 @@
 """Units: the runs of messages that are kept or folded together.
 
-Lives here: grouping messages so that a tool call and its results stay together. Does not belong here: where borders fall (see
-``replay``).
+It groups messages so that a tool call and its results stay together. Where borders fall is decided in ``replay``.
 """
 
 from __future__ import annotations

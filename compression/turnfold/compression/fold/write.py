@@ -1,7 +1,7 @@
 """From a plan to a draft of the fold.
 
-Lives here: how each level of a piece is written, and where its text goes. Does not belong here: where borders fall (``replay``),
-what is quoted (``recall``, ``shorten.summary``), the changes of a request (``changing``).
+It decides how each level of a piece is written, and where its text goes. Borders come from ``replay``, quotes from ``recall`` and
+``shorten.summary``; the changes of the request are made in ``changing``.
 
 No message is invented. FACTS shortens messages in place. SUMMARY and LINE become text in front of the next kept user message, or
 behind the kept one that the piece still answers.

@@ -1,6 +1,6 @@
 """Values of the reversible compression of messages: its options and results.
 
-Lives here: validated input and output. Does not belong here: making any of it (``compress_messages``, ``budget``).
+Validated input and output. They are made in ``compress_messages`` and ``budget``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Importance in a conversation: recency, speaker, decisions, commitments, open questions, standing orders.
 
-Lives here: their weights. Does not belong here: their patterns (``text.dialogue.signals``, ``text.dialogue.orders``).
+The weights are here; the patterns are in ``text.dialogue.signals`` and ``text.dialogue.orders``.
 """
 
 from __future__ import annotations

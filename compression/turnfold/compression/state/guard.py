@@ -1,7 +1,7 @@
 """The certainty that a message is a directive. In the proxy, this comes before the engine.
 
-Lives here: pure questions to a text, and the words that they go by. Does not belong here: changing what the engine takes: it
-stays exact, and whoever speaks to it directly (command line, admin routes) is not guarded.
+Pure questions about a text, and the words that decide them. The guard does not change what the engine accepts: that stays exact,
+and whoever speaks to it directly (command line, admin routes) is not guarded.
 
 Three answers. *Ordinary*: the engine never sees it. *Doubtful*: it may be a directive and it may be a request to the model, so it
 goes upstream whatever else it does; an update is made, a question is not asked. *Certain*: it may be answered here. A request

@@ -1,7 +1,7 @@
 """Inserting text into messages, inside or beside their content.
 
-Lives here: edits of a message's JSON text, and of all messages where content is a text or a list of parts. Does not belong here:
-where a message's content stands, how a text part is named (each wire says both).
+It makes edits of a message's JSON text, for any format whose content is a text or a list of parts. Each format says where the
+content is and what a text part is called.
 """
 
 from __future__ import annotations

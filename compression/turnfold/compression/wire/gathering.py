@@ -1,7 +1,7 @@
 """The messages of a conversation, continued from those of an earlier request.
 
-Lives here: marking those that report (``wire.reports``) and remembering both. Does not belong here: what a message is
-(``wire.message``).
+It marks those that report program output (``wire.reports``) and remembers the result. What a message is, is defined in
+``wire.message``.
 """
 
 from __future__ import annotations

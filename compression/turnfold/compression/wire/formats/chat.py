@@ -1,7 +1,7 @@
 """Chat completions: ``POST /v1/chat/completions``.
 
-Lives here: the one place that knows this format's keys: a body is read into a conversation, and changes are written back into its
-bytes. Does not belong here: what is changed, and why.
+This is the one place that knows this format's keys: it reads a body into a conversation and writes changes back into its bytes.
+What changes, and why, is decided in ``fold``.
 
 The format's facts (roles, parts, what a token count adds per message) are those of OpenAI's specification and its cookbook
 "How to count tokens"; provider extensions are carried, never interpreted beyond the seals named here.

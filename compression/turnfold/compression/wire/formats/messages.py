@@ -1,7 +1,7 @@
 """Anthropic's messages: ``POST /v1/messages``.
 
-Lives here: the one place that knows this format's keys. A body is read into a conversation, and changes are written back into its
-bytes (``messages_blocks`` has its other half: what stands inside a message). Does not belong here: what is changed, and why.
+It reads a body into a conversation and writes changes back into its bytes; what is inside a message is read in
+``messages_blocks``. No other module knows this format's keys. What changes, and why, is decided in ``fold``.
 
 The format's facts are those of Anthropic's API reference ("Messages") and its guides on tool use, extended thinking and prompt
 caching. A user's message may hold the results of tools in front of its own blocks: each result is a message here, and so is the
