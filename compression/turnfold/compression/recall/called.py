@@ -1,6 +1,6 @@
 """Results that the question names, by their call or by their text.
 
-Lives here: what a result gains by it. Does not belong here: the short form of a call (``call_labels``), the score of a text.
+It decides what a result gains by that. The short form of a call is in ``call_labels``; the score of a text is up to ``ranking``.
 
 A result seldom repeats what it was asked: of "14 degrees" only the call says that it is Oslo. Words that all calls have, as their
 tool's name, tell nothing. A longer result names its thing at its head and tells of it below, in words that all results of the

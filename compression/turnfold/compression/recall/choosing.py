@@ -1,7 +1,8 @@
 """Recall: the passages of folded messages that the current question needs, word for word.
 
-Lives here: which passages are quoted for a question. Does not belong here: what each is worth (``ranking``), reading the question
-(``question``), how many of them fit (``quote_choice``), rendering (``fence``), where the result goes, whether recall pays.
+It decides which passages are quoted for a question. What each is worth is up to ``ranking``, reading the question to
+``question``, how many of them fit to ``quote_choice``, rendering to ``fence``. Where the result goes, and whether recall pays, is
+decided in ``fold``.
 
 Most questions get what bears on them. A request for a summary gets a cover of everything, one for the beginning what stood there,
 one for a work of the chat all of it (``wholes.works``).

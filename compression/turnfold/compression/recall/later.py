@@ -1,7 +1,7 @@
 """Later statements: which passages renew others, so that an outdated one is neither quoted alone nor last.
 
-Lives here: pairs of passages and messages, what they make of a ranking, and that an echo is no passage of its own. Does not
-belong here: how messages renew, pick and repeat others (``text.dialogue``), what a passage is worth to a question (``ranking``).
+It finds pairs of passages and messages and applies them to a ranking, and makes sure that an echo is no passage of its own. How
+messages renew, pick and repeat others is read in ``text.dialogue``; what a passage is worth to a question, in ``ranking``.
 
 A message that renews an older one is quoted before it, also where the request holds it elsewhere: the older one, standing behind
 it, would seem to be the newer. That includes messages that are not folded.

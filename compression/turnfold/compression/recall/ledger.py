@@ -1,7 +1,7 @@
 """The short exchanges of a chat whose other answers are long: "add milk", "Milk added."; what users have kept, step by step.
 
-Lives here: which messages these are, and their place in a ranking. Does not belong here: single statements of users
-(``shorten.told``), which are worth most to a question (``ranking``).
+It finds these messages and their place in a ranking. Single statements of users are chosen in ``shorten.told``; what is worth
+most to a question, in ``ranking``.
 
 A list that grew, a budget that changed, a game's state: the steps hardly share words with the question, and each may change what
 the others say. Where all of them fit into what an explicit budget leaves for quotes, they come behind what clearly bears on the

@@ -1,8 +1,8 @@
 """What users say later of a thing that they told of before: "we rehearse at the church hall", and then "the hall has mould, so we
 use Otis's garage".
 
-Lives here: which later messages these are. Does not belong here: messages that say that they renew others (``recall.later``), and
-those that bear on a question as much as what is quoted (``recall.abreast``).
+It finds these later messages. Messages that say themselves that they renew others are in ``recall.later``; those that match a
+question as well as what is quoted, in ``recall.abreast``.
 
 People seldom say that something has changed, and the later message often shares no word with the question. But it names the thing
 again, by a word that stands near the question's words in the older message, and hardly anywhere else. It may ask something else

@@ -1,6 +1,6 @@
 """Several questions in one message: "1. What is the wifi password? 2. When does the train leave?".
 
-Lives here: telling them apart. Does not belong here: reading one (``question``), what bears on it (``choosing``).
+It tells them apart. Each is read in ``question``, and answered in ``choosing``.
 
 Read as one question, each of them has a part of the weight, and a passage that answers one whole holds little of all. A question
 that says nothing of its own, or points at what was said, is read with the one before it.

@@ -1,7 +1,6 @@
 """FACTS: one message's text, shortened by its role and kind.
 
-Lives here: how much of a message is kept. Does not belong here: how each kind of text is shortened (one file per kind in this
-package).
+It decides how much of a message is kept. Each kind of text is shortened in a file of its own in this package.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Statements that users made in messages of their own: "I am vegetarian", "We moved it to the 21st".
 
-Lives here: choosing such statements of a block, for the text that stands for it; a short message that tells and asks nothing is
-taken whole, of any other the sentences that tell, with what they need. Does not belong here: what speaks for a statement
-(``text.dialogue.self_statements``), standing orders and the best sentences of a block (``summary``).
+It chooses such statements of a block, for the text that stands for it. A short message that tells something and asks nothing is
+taken whole; of any other message, the sentences that tell, with what they need. What speaks for a statement is in
+``text.dialogue.self_statements``; standing orders and the best sentences of a block are chosen in ``summary``.
 
 A later question may need them without sharing a word with them ("what could I cook tonight?"), or need the newest of several
 that contradict each other. What a message asks is no such statement: its words come back when it is asked again.

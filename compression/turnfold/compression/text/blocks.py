@@ -1,6 +1,7 @@
 """Blocks of whole lines: fences, keys, JSON, traces, formulas, tables, SQL, indented code, headings.
 
-Lives here: one finder per kind of block. Does not belong here: their order and priority (``protect``), anything inside a line.
+There is one finder per kind of block. Their order and priority are in ``protect``; whatever lies inside a line is found in
+``inline``.
 
 Every pattern is linear: possessive quantifiers, no nested repetition, bounded look-back.
 """

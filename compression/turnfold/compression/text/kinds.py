@@ -1,7 +1,7 @@
 """The kind of a text, by its structure, and where a mixed text changes from one kind to another.
 
-Lives here: the patterns that mark lines, as data, and the vote over them. Does not belong here: shortening; file names or tool
-names (only the text decides, so that equal bytes always have the same kind).
+It has the patterns that mark lines, as data, and the vote over them. Nothing is shortened here. File names and tool names do not
+count: only the text decides, so that equal bytes always have the same kind.
 
 Kinds: see `KINDS`. `plain` is program output without a more specific kind, `commits` is a commit log.
 """

@@ -1,7 +1,7 @@
 """Speech without punctuation: dictation, and transcripts of videos whose lines end at a length limit.
 
-Lives here: which stretches of a text are such speech, and where its passages begin. Does not belong here: sentences that have an
-end (``sentences``), lines that say who speaks (``dialogue.transcripts``).
+It finds the stretches of a text that are such speech, and where their passages begin. Sentences that have an end are in
+``sentences``, lines that say who speaks in ``dialogue.transcripts``.
 
 Where a sentence ends cannot be told there, and one line alone is half a sentence. A passage has some 20 to 50 words, begins where
 the speaker goes on to something ("so", "and then"), never behind a word that leads on ("the", "you") nor with one that leans on

@@ -1,7 +1,6 @@
 """Lines wrapped at a column: in mails, notes and commit messages a sentence continues in the next line.
 
-Lives here: at which line breaks a sentence goes on. Does not belong here: where sentences end (``sentences``), blocks
-(``protect``).
+It finds the line breaks at which a sentence goes on. Where sentences end is decided in ``sentences``; blocks are in ``protect``.
 
 A line goes on where it has not ended and the next one begins with a small letter. Where that one begins with a capital or a
 figure, or the script has neither, the widths tell: whoever breaks at a column does so where the next word does not fit. In doubt

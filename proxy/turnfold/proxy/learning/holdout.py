@@ -1,6 +1,6 @@
 """Which conversations are left unfolded, to measure what folding does.
 
-The choice, and the reason that the receipt gives. ``folding`` acts on it; ``books.report`` compares.
+The choice, and the reason that the receipt gives. ``chat.folding`` acts on it; ``books.report`` compares.
 """
 
 from __future__ import annotations

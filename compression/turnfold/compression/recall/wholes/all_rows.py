@@ -1,7 +1,7 @@
 """All rows of a table or list, for a question over all of them: an average, a count, the highest, a chart.
 
-Lives here: which rows are meant, and what of them is quoted. Does not belong here: telling such a question
-(``text.dialogue.wanted.row_requests``), where rows stand (``text.records``), how much fits (``quote_choice``).
+It decides which rows are meant and what of them is quoted. Such a question is recognised in
+``text.dialogue.wanted.row_requests``, rows are found in ``text.records``, and ``quote_choice`` counts how much fits.
 
 The rows are meant that have the question's words in themselves or in what stands above them, of equal ones the newest; where it
 names none but "the table", the newest. Those that have the question's words are quoted, with what stands above all: "the average

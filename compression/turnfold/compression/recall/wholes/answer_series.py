@@ -1,7 +1,7 @@
 """Answers of one form to one message after another, for a question over all of them: "how many students passed?".
 
-Lives here: which answers make up such a series, and what is quoted of each. Does not belong here: telling such a question
-(``text.dialogue.wanted.entry_requests``), short messages that users have kept (``entries``).
+It decides which answers make up such a series, and what is quoted of each. Such a question is recognised in
+``text.dialogue.wanted.entry_requests``; short messages that users have kept are in ``entries``.
 
 Marks, labels, records drawn out of letters: each answers a message of its own, and none shares words with the question. Of an
 answer its first line is quoted, behind what the message is called by, or its first sentence. A part of them gives a wrong total.

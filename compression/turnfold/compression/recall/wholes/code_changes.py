@@ -1,7 +1,7 @@
 """Changes of a code block described in a line or two after it: "replace `listen 80;` by `listen 8080;`".
 
-Lives here: which messages tell such a change, and what is quoted of each. Does not belong here: the block itself, later versions
-and parts of it that begin as parts of it do (``works``).
+It decides which messages describe such a change, and what is quoted of each. The block itself, its later versions and parts of it
+are found in ``works``.
 
 A configuration that grew line by line stands whole only in its first form. What changes it stands in code within a sentence, or
 in a small fence of the same language right behind, and names something that the block has; or in a fence, however far behind,

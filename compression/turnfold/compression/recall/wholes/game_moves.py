@@ -1,7 +1,8 @@
 """The moves of a game, for the next one: "27. Rxe4" needs the 26 before it, and "is it a violin?" all that was asked.
 
-Lives here: which exchanges are moves, and what is quoted of each. Does not belong here: telling that a game begins
-(``text.dialogue.wanted.series``), its figures (``text.dialogue.standings``), questions about its state (``answer_series``).
+It decides which exchanges are moves, and what is quoted of each. That a game begins is recognised in
+``text.dialogue.wanted.series``; a game's figures are in ``text.dialogue.standings``, questions about its state in
+``answer_series``.
 
 A move shares no word with the one before it. Users move in a few words; an answer moves in its first line or sentence, and goes
 on about something else.

@@ -1,7 +1,7 @@
 """Earlier suggestions, for a request for one more: "another name", "what else?", "ask me something that I haven't had yet".
 
-Lives here: which exchanges gave it, and what is quoted of each. Does not belong here: telling such a request
-(``text.dialogue.wanted.series``), a thing that was offered and is meant now (``offers``), exchanges of one kind (``series``).
+It decides which exchanges gave them, and what is quoted of each. Such a request is recognised in ``text.dialogue.wanted.series``;
+a thing that was offered and is meant now is found in ``offers``, exchanges of one kind in ``series``.
 
 Without them the chat gives again what it gave already. Who asks for one more did so before: such requests tell the exchanges. Of
 an answer its first sentence names the thing, or the heads of its list; of a quiz its questions are needed, which end the answers.

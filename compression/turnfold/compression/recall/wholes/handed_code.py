@@ -1,7 +1,7 @@
 """Pasted code, for a request about it that names no part: "write tests for everything", "make it async".
 
-Lives here: which blocks are meant, each in its newest form. Does not belong here: where code stands, and what it defines
-(``text.dialogue.wanted.code_blocks``), code that is asked for by a name (``works``).
+It decides which blocks are meant, each in its newest form. Where code is, and what it defines, is read in
+``text.dialogue.wanted.code_blocks``; code that is asked for by a name is found in ``works``.
 
 A block that is half as long as an older one, and defines half of what that defines, has taken its place, whoever wrote it; one
 that defines some of it is a change of it. Where all of them have no room, those are meant of which the request names something;

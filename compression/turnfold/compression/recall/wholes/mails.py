@@ -1,7 +1,6 @@
 """Emails that were pasted, one by one or as a thread, for a request that means one of them or all: "summarise the thread".
 
-Lives here: which of them are quoted. Does not belong here: telling an email and such a request
-(``text.dialogue.wanted.mails``).
+It decides which of them are quoted. An email and such a request are recognised in ``text.dialogue.wanted.mails``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Handed material that a request needs without naming it: "SQL for revenue by month" needs the tables of the database.
 
-Lives here: which of it is quoted. Does not belong here: telling such a request, and finding the material
-(``text.dialogue.wanted.materials``).
+It decides which of it is quoted. Such a request and the material are recognised in ``text.dialogue.wanted.materials``.
 
 Of each table the newest definition is meant, and of lists of routes all that are not given again. Nothing is quoted where a
 newer piece stands in the request as it was, or where all of it has no room: then what bears on the request's words has it.

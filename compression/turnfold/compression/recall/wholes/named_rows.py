@@ -1,7 +1,7 @@
 """Rows of a folded table that a question names: "what is Mara's salary?", "who works in Lyon?", "show me the orders from May".
 
-Lives here: which rows these are, and what of them is quoted. Does not belong here: questions that all rows go into
-(``all_rows``), where rows stand (``text.records``), how much fits (``quote_choice``).
+It decides which rows these are, and what of them is quoted. Questions that all rows go into are in ``all_rows``; rows are found
+in ``text.records``, and ``quote_choice`` counts how much fits.
 
 A question is about a table if all of its words stand in it, or are of a kind that it holds. The rows that have most of the words
 which few others have are quoted, with what stands above all, and nothing else of the table: its other rows only resemble them.

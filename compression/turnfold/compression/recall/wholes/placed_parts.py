@@ -1,7 +1,6 @@
 """Parts of folded texts that a question names by their place: "the second stanza", "what comes after step 16?".
 
-Lives here: which text is meant. Does not belong here: telling such a question, where parts stand
-(``text.dialogue.wanted.places``).
+It decides which text is meant. Such a question is recognised, and parts are found, in ``text.dialogue.wanted.places``.
 
 The newest text is meant that has such parts, of those that are called so ("step by step", "Step 1"), and of these of those that
 share most words with the question; none where the request holds one that was not folded and is called so no less, for then that

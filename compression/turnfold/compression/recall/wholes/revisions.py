@@ -1,7 +1,7 @@
 """The versions of a text that the chat revised step by step: "shorter, please", "now with the dog in it".
 
-Lives here: which answers are versions of one text, and which of them a message means. Does not belong here: versions of code and
-of texts that share most of their words (``works``), telling such a message (``text.dialogue.wanted.versions``).
+It decides which answers are versions of one text, and which of them a message means. Versions of code, and of texts that share
+most of their words, are found in ``works``; such a message is recognised in ``text.dialogue.wanted.versions``.
 
 A poem that was made funnier may share no line with what it was. That it is a version of it, the request between them tells: it is
 short, asks no question, and stands right behind the one and in front of the other.

@@ -1,7 +1,7 @@
 """The exchanges of one kind that a request goes over: "quiz me on the words we learned", "make exercises for my mistakes".
 
-Lives here: which exchanges these are, and what is quoted of each. Does not belong here: telling such a request and its kind
-(``text.dialogue.wanted.series``), what users have the chat keep (``entries``), works of one kind (``several_works``).
+It decides which exchanges these are, and what is quoted of each. Such a request and its kind are recognised in
+``text.dialogue.wanted.series``; what users have the chat keep is in ``entries``, works of one kind are in ``several_works``.
 
 Of a short answer all is quoted; of a longer one what it opens with, since that says the word or the correction, with what this
 needs. Where all have no room the newest have it.

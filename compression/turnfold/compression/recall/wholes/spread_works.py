@@ -1,7 +1,6 @@
 """Works that are too long for their room: the beginnings of all their parts.
 
-Lives here: which sentences these are. Does not belong here: which works are asked for (``works``), a cover of the whole
-conversation (``cover``).
+It chooses the sentences. Which works are asked for is decided in ``works``; the whole conversation is covered in ``cover``.
 
 Who asks for the risks of a contract, or to have it summarized, needs something of each part rather than all of a few. Paragraphs
 get equal room, the short ones, such as headings, all that they need; where that would be next to nothing, every second of the

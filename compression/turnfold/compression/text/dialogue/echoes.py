@@ -1,7 +1,7 @@
 """Answers that only repeat what the user said: "Noted: 5 July, 3 pm, about 90."
 
-Lives here: whether an answer is such an echo. Does not belong here: what is made of it (``recall.later``), nods that say nothing
-(``requests.EMPTY``).
+It tells whether an answer is such an echo. What follows is decided in ``recall.later``; nods that say nothing are in
+``requests.EMPTY``.
 
 An echo is short, stands right behind what it repeats, and has no word and no figure that does not stand there, but for the words
 with which it begins ("All right: ...") and the numbers of its own list. What answers a question is none, nor what names one of

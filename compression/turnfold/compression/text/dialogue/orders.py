@@ -1,7 +1,7 @@
 """Standing orders: what a user wants done from now on, in every turn.
 
-Lives here: finding such sentences in languages that put blanks between words. Does not belong here: obeying them, other signals
-(``signals``), the words and phrases (``lexicon/orders.txt``), scripts without blanks (``run_on_orders``).
+It finds such sentences in languages that put blanks between words. Other signals are in ``signals``, scripts without blanks in
+``run_on_orders``, the words and phrases in ``lexicon/orders.txt``.
 
 Orders are recognised by form: an imperative verb together with a rule word ("Use pnpm, never npm"), a rule word or a prohibition
 where a command begins ("Never sign", but not "I never sign" nor "Never been there") or behind the words that say where it holds

@@ -1,7 +1,7 @@
 """Lines of files that a later edit replaced, so that an earlier view of the file is outdated.
 
-Lives here: whether a passage shows such a line. Does not belong here: finding edits (``text.file_edits``), what is made of it
-(``recall.choosing``, ``shorten.summary``).
+It tells whether a passage shows such a line. Edits are found in ``text.file_edits``; what follows is decided in
+``recall.choosing`` and ``shorten.summary``.
 
 A line counts only where the edit and the message speak of the same file, since the same line may stand in many. It stands again
 if a later edit brings it back, or a later result shows it.

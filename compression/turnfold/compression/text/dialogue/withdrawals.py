@@ -1,7 +1,7 @@
 """Messages that withdraw something by its name: "let's drop Celery", "forget what I said about Hakone".
 
-Lives here: which message takes back what which said. Does not belong here: values that are told anew (``renewals``), the words
-themselves (``lexicon/renewals.txt``).
+It tells which message takes back what which said. Values that are stated anew are in ``renewals``, the words themselves in
+``lexicon/renewals.txt``.
 
 A clause with a word of withdrawal ("drop", "no longer", "instead of"), or one that denies a thing where another is put in its
 place ("not the Ryanair one, but"), names what is taken back. Of the words in it the one that the fewest earlier messages have

@@ -1,7 +1,6 @@
 """Names, figures and other facts that a summary should not lose.
 
-Lives here: finding them by rules (no model, no dictionary of names). Does not belong here: their importance for a given text,
-shortening.
+They are found by rules (no model, no dictionary of names). How important they are for a given text is decided in ``shorten``.
 
 Linear scans: tokens that are more than words (``inline.tokens``), capitalised runs, amounts (``amounts``), names in
 scripts without capitals (``dense_names``). A capitalised word that opens a sentence is a name only if it is one elsewhere.

@@ -1,8 +1,8 @@
 """Where something on the page cuts a sentence in two: the foot and the head of a page, the time of the next caption, the end of
 a verse.
 
-Lives here: where the first part stops and the second begins, and that each needs the other. Does not belong here: lines that are
-merely broken at a column (``wrapped_lines``), where passages end (``passages``).
+It finds where the first part stops and the second begins: each needs the other. Lines that are merely broken at a column are in
+``wrapped_lines``; where passages end is decided in ``passages``.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """What a sentence needs by its first words or its place: its label, its heading, the line that introduces it, what it answers,
 corrects or points back to.
 
-Lives here: pairs of a sentence and one that it needs, told by how the later one begins or by what stands above it. Does not
-belong here: what is one statement (``statements``), ties that are told otherwise (``following`` and its neighbours).
+It pairs a sentence with one that it needs, by how the later one begins or by what stands above it. What is one statement is
+decided in ``statements``; other signs of a tie are in ``following`` and its neighbours.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Sentences about several others: their unit, their sum, the chosen option, the outcome of a program.
 
-Lives here: pairs of a sentence and one that reaches over its neighbours to it. Does not belong here: ties to the sentence next to
-it by its first words (``statements``), titles, notes and moods (``farther``).
+It pairs a sentence with one that it reaches over its neighbours. Ties to the adjacent sentence by its first words are in
+``near``; titles, notes and moods are in ``farther``.
 
 Each rule looks for its sign in the whole text first, and from each sign at a bounded number of sentences: all are linear.
 """

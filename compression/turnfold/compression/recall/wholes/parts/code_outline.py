@@ -1,7 +1,7 @@
 """Code that is too long to be quoted, for a request about all of it: "explain the architecture", "review the code".
 
-Lives here: what of it is quoted. Does not belong here: telling such a request (``text.dialogue.wanted.materials``), where files
-and definitions stand (``text.dialogue.wanted.code_files``, ``code_definitions``).
+It decides what of it is quoted. Such a request is recognised in ``text.dialogue.wanted.materials``; files and definitions are
+found in ``code_files`` and ``code_definitions`` there.
 
 A few passages that share a word with "review the code" say less of it than the names of all that it defines, under the files
 that these stand in. Where even these have no room, those of the outermost level are quoted, or the names of the files alone.

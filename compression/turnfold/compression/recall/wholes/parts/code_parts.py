@@ -1,8 +1,7 @@
 """Parts of pasted code that a request or an error names: a file, a class, a function, a line.
 
-Lives here: which parts are quoted, and in which form. Does not belong here: where they stand (``code_files``,
-``code_definitions``), what a request names (``text.dialogue.wanted.code_parts``), code of which it names nothing
-(``handed_code``).
+It decides which parts are quoted, and in which form. Where they are is read in ``code_files`` and ``code_definitions``, what a
+request names in ``text.dialogue.wanted.code_parts``. Code of which it names nothing is found in ``handed_code``.
 
 "Refactor ByteChunker" shares one word with the first line of that class, and none with its methods. A part that is too long for
 the room is quoted as its outline: the lines that define something, each with what is indented under it left out. What edited a

@@ -1,7 +1,7 @@
 """Code in messages, and its later edits.
 
-Lives here: the newest form of a file, the edits of a part, the newest change of all. Does not belong here: reading one text
-(``text.dialogue.wanted``), which parts a request names (``code_parts``).
+It finds the newest form of a file, the edits of a part, and the newest change of all. A single text is read in
+``text.dialogue.wanted``; which parts a request names is decided in ``code_parts``.
 
 An edit seldom names the function that it is in, so it is known by the lines that it takes away: all of them stand in the part, or
 were put there by an edit before it.

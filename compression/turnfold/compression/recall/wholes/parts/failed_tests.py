@@ -1,7 +1,7 @@
 """The failed tests of a report, for "which tests failed?".
 
-Lives here: which report is meant, and what is quoted of it. Does not belong here: reading reports and questions
-(``text.dialogue.wanted.failed_tests``), why one test failed (``keyed_blocks``).
+It decides which report is meant, and what is quoted of it. Reports and questions are read in
+``text.dialogue.wanted.failed_tests``; why one test failed is found in ``keyed_blocks``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Named blocks of pasted data: "show me the gateway service", "what changed in auth.py?", "which tables are there?".
 
-Lives here: which text and which of its blocks are meant, and what is quoted of them. Does not belong here: where a text has
-blocks, and what a message names (``text.dialogue.wanted.keyed_blocks``).
+It decides which text and which of its blocks are meant, and what is quoted of them. Where a text has blocks, and what a message
+names, is read in ``text.dialogue.wanted.keyed_blocks``.
 
 A word names a block if few blocks have it; of these the ones are meant that have most of the question's other words in what
 stands above them. Each is quoted with the first lines of the blocks around it, since "memory" alone is nobody's; one that is too

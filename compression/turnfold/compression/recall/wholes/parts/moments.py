@@ -1,7 +1,7 @@
 """Parts of a pasted transcript, log or chat by time: "what is said at 12:30?", "the first five minutes".
 
-Lives here: which text is meant, and what is quoted of it. Does not belong here: reading times, in texts and in questions
-(``text.dialogue.wanted.moments``).
+It decides which text is meant, and what is quoted of it. Times, in texts and in questions, are read in
+``text.dialogue.wanted.moments``.
 """
 
 from __future__ import annotations

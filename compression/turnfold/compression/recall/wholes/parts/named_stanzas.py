@@ -1,7 +1,7 @@
 """Records of several lines that a question names, including the lines that do not repeat the name.
 
-Lives here: which records these are, and what their passages are worth. Does not belong here: where records lie
-(``text.ties.stanzas``, ``text.records``), what else passages are worth (``ranking``).
+It decides which records these are, and what their passages are worth. Records are found in ``text.ties.stanzas`` and
+``text.records``; what else passages are worth is up to ``ranking``.
 
 A record names its thing once, and tells the rest below it in words that all records have, or that no question does: of an
 interface the line with its address. So the record that has the most of the question is read as a whole.

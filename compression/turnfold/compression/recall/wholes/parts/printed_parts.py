@@ -1,7 +1,7 @@
 """Parts of what an agent's tools printed that a user names.
 
-Lives here: looking for them in the texts as their authors wrote them, and where they stand in what was printed. Does not belong
-here: finding parts of any kind (the modules beside it), what tools do to a text (``text.dialogue.wanted.printed_text``).
+It looks for them in the texts as their authors wrote them, and finds where they are in what was printed. Parts of each kind are
+found by the modules beside this one; what tools do to a text is known in ``text.dialogue.wanted.printed_text``.
 
 A document that was fetched has its headings inside of a string of JSON, a file that was read has numbers in front of its lines,
 and a configuration may be one line. Quotes are verbatim, so they show the part as the tool printed it.

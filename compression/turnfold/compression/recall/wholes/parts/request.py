@@ -1,6 +1,6 @@
 """The input of every finder of parts, and the passages that it leaves to others.
 
-Lives here: the value and the figure alone. Does not belong here: what each finder makes of it (the modules beside it).
+Only the value and the figure are here. What each finder makes of them is up to the modules beside this one.
 """
 
 from __future__ import annotations

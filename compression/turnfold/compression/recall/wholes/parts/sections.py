@@ -1,7 +1,8 @@
 """Sections of a long text, for a question that names them: "what does section 4.2 say?", "explain the part on refunds".
 
-Lives here: which text is meant, and what is quoted of it. Does not belong here: where sections stand, and what a message names
-(``text.dialogue.wanted.sections``), parts by their place (``placed_parts``), texts that are asked for whole (``works``).
+It decides which text is meant, and what is quoted of it. Where sections are, and what a message names, is read in
+``text.dialogue.wanted.sections``. Parts by their place are found in ``placed_parts``, texts that are asked for whole in
+``works``.
 
 Of texts that have the section the one is meant that shares most words with the question, of several the newest; with a section
 that was pasted goes what an answer has written in its place since. A section that is too long for the room is quoted with the

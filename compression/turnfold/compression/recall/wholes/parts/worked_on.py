@@ -1,7 +1,7 @@
 """The subject of a tool loop: passages with the names that its steps come back to.
 
-Lives here: which passages these are, for an agent of whose loop a part was folded. Does not belong here: what bears on the
-task's own words (``ranking``), how many passages fit (``quote_choice``).
+It finds these passages for an agent of whose loop a part was folded. What bears on the task's own words is ranked in ``ranking``;
+``quote_choice`` counts how many passages fit.
 
 The next call takes its paths and identifiers from steps that share few words with the task: the functions that were read twice,
 the script that was written and run. A name that several steps hold will be used again, the more recently the likelier; one that

@@ -1,7 +1,8 @@
 """Works made part by part, for a request for all of it: "put everything together", "the whole story, please".
 
-Lives here: which answers are the parts of one work, and which work is meant. Does not belong here: telling such a request
-(``text.dialogue.wanted.several_works``), a work of one answer (``named_work``), several works of one kind (``several_works``).
+It decides which answers are the parts of one work, and which work is meant. Such a request is recognised in
+``text.dialogue.wanted.several_works``; a work of one answer is found in ``named_work``, several works of one kind in
+``several_works``.
 
 A part is an answer with code, or a long one, to a short request. It belongs to the work whose parts share its telling words where
 its request asks for a next part ("now the CSS"), which of prose says so ("chapter 2"); else it begins a work of its own. Parts

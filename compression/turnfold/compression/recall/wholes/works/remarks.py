@@ -1,7 +1,7 @@
 """The chat's remarks on a user's text or code, for a request that returns to them: "apply your suggestions".
 
-Lives here: which answer that is, and what is quoted of it. Does not belong here: telling such a request
-(``text.dialogue.wanted.judging``), finding the text or the code (``works``, ``parts``).
+It decides which answer that is, and what is quoted of it. Such a request is recognised in ``text.dialogue.wanted.judging``; the
+text or the code is found in ``works`` and ``parts``.
 
 The request names the text, if anything; what was said of it shares no word with "your suggestions". It stands in the answer to
 the message that holds the text. Where nothing is named, the text is meant that was judged last.

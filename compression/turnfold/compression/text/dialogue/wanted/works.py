@@ -1,8 +1,8 @@
 """Requests for, or questions about, a whole work: a script, a letter, a table that the conversation made before.
 
-Lives here: whether a message asks for such a work, of which kind, and which of its words tell which one. Does not belong here:
-finding it (``recall.wholes.works.held_works``), requests without words of their own (``requests``), single words
-(``lexicon/works.txt``).
+It tells whether a message asks for such a work, of which kind, and which of its words say which one. It is found in
+``recall.wholes.works.held_works``. Requests without words of their own are in ``requests``, single words in
+``lexicon/works.txt``.
 
 Whoever wants a script changed, translated or shown once more needs all of it: a few of its lines are of no use. Such a request
 names a kind of work that is known already ("the script", "my letter", "sync.py", not "a script"), and says that it is wanted
