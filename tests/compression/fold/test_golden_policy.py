@@ -18,7 +18,8 @@ from turnfold.compression.fold.course import course
 from turnfold.compression.fold.decisions import rung, under_prices
 from turnfold.compression.fold.pieces import answered, is_request, most_recall_tokens, recall_tokens
 from turnfold.compression.fold.policy import Shape
-from turnfold.compression.fold.replay import start, step, thresholds_at
+from turnfold.compression.fold.replay import start, step
+from turnfold.compression.fold.replaying.state import thresholds_at
 from turnfold.compression.fold.units import Unit, question_start, staying
 from turnfold.compression.options import CachePrices, FoldOptions, Warmth
 

@@ -33,7 +33,7 @@ from turnfold.compression.fold.marks import move_marks
 from turnfold.compression.fold.pieces import Level
 from turnfold.compression.fold.thinking import all_thinking, binds_thinking
 from turnfold.compression.fold.units import Unit, staying, units
-from turnfold.compression.fold.write import Section
+from turnfold.compression.fold.writing.drafts import Section
 from turnfold.compression.memo import Memo, digest
 from turnfold.compression.options import FoldOptions
 from turnfold.compression.wire.changes import Changes

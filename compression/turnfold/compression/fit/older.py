@@ -23,7 +23,7 @@ from turnfold.compression.fold.counts import conversation_tokens
 from turnfold.compression.fold.engine import LEFT_OUT, Fold, Folded
 from turnfold.compression.fold.thinking import all_thinking
 from turnfold.compression.fold.units import Unit, units
-from turnfold.compression.fold.write import Section
+from turnfold.compression.fold.writing.drafts import Section
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
 from turnfold.compression.wire.changes import Changes

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from turnfold.compression.fold.ask import Recall
-from turnfold.compression.fold.write import Section
+from turnfold.compression.fold.writing.drafts import Section
 from turnfold.compression.wire.changes import Changes
 from turnfold.compression.wire.conversation import Conversation
 from turnfold.compression.wire.standing import order

@@ -21,7 +21,8 @@ from turnfold.compression.fold.pieces import Asker, most_recall_tokens, saved_by
 from turnfold.compression.fold.plan import Plan, plan
 from turnfold.compression.fold.thinking import decided, dropping, first_thought
 from turnfold.compression.fold.units import Unit, question_start, staying
-from turnfold.compression.fold.write import FoldDraft, draft
+from turnfold.compression.fold.write import draft
+from turnfold.compression.fold.writing.drafts import FoldDraft
 from turnfold.compression.options import FoldOptions
 from turnfold.compression.wire.changes import Changes
 from turnfold.compression.wire.conversation import Conversation

@@ -15,7 +15,7 @@ from turnfold.compression.fold.fold_task import FoldTask
 from turnfold.compression.fold.marks import move_marks
 from turnfold.compression.fold.plan import Plan
 from turnfold.compression.fold.thinking import without_thinking
-from turnfold.compression.fold.write import FoldDraft, Surroundings
+from turnfold.compression.fold.writing.drafts import FoldDraft, Surroundings
 from turnfold.compression.options import FoldOptions
 from turnfold.compression.wire.changes import Beside, Changes, kept_indices
 from turnfold.compression.wire.conversation import Conversation

@@ -22,7 +22,8 @@ from turnfold.compression.fold.outlook import Outlook
 from turnfold.compression.fold.plan import Plan, plan
 from turnfold.compression.fold.thinking import binds_thinking
 from turnfold.compression.fold.units import units
-from turnfold.compression.fold.write import Section, draft
+from turnfold.compression.fold.write import draft
+from turnfold.compression.fold.writing.drafts import Section
 from turnfold.compression.memo import Memo, digest
 from turnfold.compression.options import FoldOptions, Precedence, Precedent, StateBlocks
 from turnfold.compression.wire.changes import Changes

@@ -12,7 +12,7 @@ from turnfold.compression.fold import policy
 from turnfold.compression.fold.course import Course
 from turnfold.compression.fold.pieces import Level, Piece
 from turnfold.compression.fold.policy import Shape, Thresholds
-from turnfold.compression.fold.replay import Replay, thresholds_at
+from turnfold.compression.fold.replaying.state import Replay, thresholds_at
 
 _AHEAD: Final = 250  # maximum requests to look ahead
 _MOST_LEFT: Final = 0.7  # a forecast assumes that a fold leaves at most this share: later messages may be longer

@@ -19,8 +19,8 @@ from turnfold.compression.shorten.steps import tells_and_asks
 from turnfold.compression.text import words
 from turnfold.compression.text.dialogue.announced_inputs import announces_inputs
 from turnfold.compression.text.dialogue.handed_files import hands_over_files
-from turnfold.compression.text.dialogue.orders import standing_orders
 from turnfold.compression.text.dialogue.requests import asks_for_compaction
+from turnfold.compression.text.dialogue.standing.orders import standing_orders
 from turnfold.compression.text.dialogue.wanted.entry_requests import asks_over_entries
 from turnfold.compression.text.dialogue.wanted.row_requests import NEEDS_OTHERS, are_about, names_rows, row_terms, tally_terms
 from turnfold.compression.text.dialogue.worked_examples import BRIEF, FREE, SHORT, allows_free, answer_forms, input_forms
