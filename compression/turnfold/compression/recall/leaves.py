@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from turnfold.compression import lazy
 from turnfold.compression.memo import Memo
-from turnfold.compression.recall.dates import with_times_and_dates
+from turnfold.compression.recall.meant.dates import with_times_and_dates
 from turnfold.compression.scorers.bm25 import Field, Hashes, fields_joined
 from turnfold.compression.text import words
 from turnfold.compression.text.dialogue.turns import SPEAKER_LABEL

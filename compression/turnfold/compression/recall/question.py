@@ -15,8 +15,8 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from turnfold.compression import lazy
-from turnfold.compression.recall.dates import times_and_dates
 from turnfold.compression.recall.links import names_one_thing
+from turnfold.compression.recall.meant.dates import times_and_dates
 from turnfold.compression.recall.meant.initials import initials
 from turnfold.compression.recall.meant.kinds import kind_terms
 from turnfold.compression.recall.meant.respelled import is_mistyped_function_word, respelled_terms
