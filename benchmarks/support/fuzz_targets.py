@@ -27,7 +27,7 @@ from turnfold.compression.shorten.registry import facts
 from turnfold.compression.shorten.terse_prose.compress import compress, expand
 from turnfold.compression.state import preprocess_heuristic, validate_preprocessor_output, why_ordinary
 from turnfold.compression.state.grammar import parse
-from turnfold.compression.text.dialogue.orders import standing_orders
+from turnfold.compression.text.dialogue.standing.orders import standing_orders
 from turnfold.compression.text.kinds import kind_of, parts
 from turnfold.compression.text.names.entities import entities
 from turnfold.compression.text.private import Redactor, redact_json

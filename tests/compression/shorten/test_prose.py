@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.support.cases import each
 from tests.support.growth import assert_linear
 from turnfold.compression.shorten.prose import join, shorten
-from turnfold.compression.text.dialogue.orders import standing_orders
+from turnfold.compression.text.dialogue.standing.orders import standing_orders
 from turnfold.compression.text.protect import BLOCK_KINDS
 from turnfold.compression.text.sentences import sentences
 from turnfold.compression.text.statements import statements

@@ -11,8 +11,8 @@ from random import Random
 from typing import Final
 
 from tests.support import golden
-from turnfold.compression.text.dialogue.orders import standing_orders
 from turnfold.compression.text.dialogue.own_words import own_words
+from turnfold.compression.text.dialogue.standing.orders import standing_orders
 from turnfold.compression.text.statements import objection, statements
 
 FILES = Path(__file__).parent / "golden"

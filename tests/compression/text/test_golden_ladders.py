@@ -16,9 +16,9 @@ from random import Random
 from typing import Any, Final
 
 from tests.support import golden
-from turnfold.compression.text.dialogue.orders import is_standing_order
 from turnfold.compression.text.dialogue.self_statements import statement_weight
 from turnfold.compression.text.dialogue.signals import signal_weight
+from turnfold.compression.text.dialogue.standing.orders import is_standing_order
 from turnfold.compression.text.names.entities import entities
 from turnfold.compression.text.sentences import sentences
 from turnfold.compression.text.statements import objection, statements

@@ -18,12 +18,8 @@ from tests.support import golden
 from turnfold.compression.memo import Memo, digest
 from turnfold.compression.text import words
 from turnfold.compression.text.dialogue import (
-    constraints,
     echoes,
     handed_files,
-    manner,
-    once,
-    orders,
     overall,
     own_words,
     renewals,
@@ -38,6 +34,7 @@ from turnfold.compression.text.dialogue import (
     turns,
     worked_examples,
 )
+from turnfold.compression.text.dialogue.standing import constraints, manner, once, orders
 from turnfold.compression.text.dialogue.wanted import (
     code_blocks,
     code_definitions,

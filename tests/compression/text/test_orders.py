@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from tests.support.cases import each
 from tests.support.growth import assert_linear, repeated
-from turnfold.compression.text.dialogue.orders import is_standing_order, may_order, standing_orders
 from turnfold.compression.text.dialogue.signals import signal_weight, signal_weights, signals
+from turnfold.compression.text.dialogue.standing.orders import is_standing_order, may_order, standing_orders
 from turnfold.compression.text.heard import HeardWords
 from turnfold.compression.text.lower import lower_text, words
 from turnfold.compression.text.sentences import sentences

@@ -20,7 +20,7 @@ from turnfold.compression.scorers.query import Relevance
 from turnfold.compression.scorers.tfidf import TfIdf
 from turnfold.compression.shorten.prose import shorten
 from turnfold.compression.shorten.summary import summarise
-from turnfold.compression.text.dialogue.orders import standing_orders
+from turnfold.compression.text.dialogue.standing.orders import standing_orders
 from turnfold.compression.text.quotes import Source
 from turnfold.compression.tokens import Count
 

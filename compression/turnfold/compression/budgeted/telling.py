@@ -19,7 +19,7 @@ from typing import Final, NamedTuple
 from turnfold.compression import tokens
 from turnfold.compression.budgeted.history import HEADINGS, History, HistoryMessage, HistorySettings, line
 from turnfold.compression.budgeted.sentences import ToldSentence
-from turnfold.compression.text.dialogue.orders import standing_orders
+from turnfold.compression.text.dialogue.standing.orders import standing_orders
 from turnfold.compression.tokens import Count
 
 _HEAD, _TAIL = "[Prior context summary]", "[Recent messages]"

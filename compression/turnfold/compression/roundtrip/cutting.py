@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from turnfold.compression.roundtrip.condense import pieces
-from turnfold.compression.text.dialogue.orders import standing_orders
+from turnfold.compression.text.dialogue.standing.orders import standing_orders
 
 _GONE: Final = "…"
 _PROSE, _BLOCK, _ORDER = "prose", "block", "order"

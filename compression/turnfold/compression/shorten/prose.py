@@ -18,9 +18,9 @@ from turnfold.compression.scorers.terms import STOP, terms
 from turnfold.compression.scorers.tfidf import TfIdf
 from turnfold.compression.shorten.coverage import CoverageItem, cover
 from turnfold.compression.text.beside import beside
-from turnfold.compression.text.dialogue.orders import is_standing_order, standing_orders
 from turnfold.compression.text.dialogue.own_words import asks
 from turnfold.compression.text.dialogue.signals import signal_weight
+from turnfold.compression.text.dialogue.standing.orders import is_standing_order, standing_orders
 from turnfold.compression.text.lower import words_within
 from turnfold.compression.text.names.entities import entities
 from turnfold.compression.text.sections import leading_spans

@@ -24,9 +24,10 @@ from turnfold.compression import lazy
 from turnfold.compression.scorers.terms import STOP, terms
 from turnfold.compression.shorten.exact_pieces import EXACT, LONG_TOKEN, TELLING, holds_exact, may_hold_exact
 from turnfold.compression.shorten.prose import TELLS, has_order
-from turnfold.compression.text.dialogue.order_signs import ORDER_SIGNS, OrderSigns
-from turnfold.compression.text.dialogue.orders import MARKS, ORDER_CUES, RUN_ON_WORDS, may_be_orders, may_begin_command, may_elide
 from turnfold.compression.text.dialogue.signals import CUES, LAST, QUESTION, asks, signal_weight, signal_weights
+from turnfold.compression.text.dialogue.standing.languages import ORDER_CUES
+from turnfold.compression.text.dialogue.standing.order_signs import ORDER_SIGNS, OrderSigns
+from turnfold.compression.text.dialogue.standing.orders import MARKS, RUN_ON_WORDS, may_be_orders, may_begin_command, may_elide
 from turnfold.compression.text.figures import figures_by_span, figures_by_start
 from turnfold.compression.text.heard import HeardWords
 from turnfold.compression.text.spans import Span, Tiles

@@ -20,8 +20,8 @@ from turnfold.compression.memo import Memo, continued_by_key
 from turnfold.compression.shorten.answers import asked, merely_agrees
 from turnfold.compression.text import words
 from turnfold.compression.text.dialogue.echoes import echoes
-from turnfold.compression.text.dialogue.orders import begins_with_command
 from turnfold.compression.text.dialogue.short_exchanges import is_short
+from turnfold.compression.text.dialogue.standing.orders import begins_with_command
 from turnfold.compression.text.dialogue.turns import several_speak
 from turnfold.compression.text.dialogue.wanted.entry_requests import asks_over_entries, asks_to_do, says_done
 from turnfold.compression.text.quotes import Quotable, Quote

@@ -25,10 +25,10 @@ from turnfold.compression.shorten.prose import TELLS, has_order
 from turnfold.compression.shorten.reading import is_run_on
 from turnfold.compression.shorten.running_text import without_told_in_passing
 from turnfold.compression.shorten.told import NO_ROOM, ToldRoom, told
-from turnfold.compression.text.dialogue.orders import may_order, orders_nothing
 from turnfold.compression.text.dialogue.own_words import beside_pasted
 from turnfold.compression.text.dialogue.replaced_lines import ReplacedLines
 from turnfold.compression.text.dialogue.signals import signal_weight
+from turnfold.compression.text.dialogue.standing.orders import may_order, orders_nothing
 from turnfold.compression.text.lower import lower_text, words, words_within
 from turnfold.compression.text.quotes import Quote, Source
 from turnfold.compression.text.spans import QUESTION_MARKS, bare_range

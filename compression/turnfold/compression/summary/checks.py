@@ -28,7 +28,7 @@ from typing import Final
 from turnfold.compression import lazy
 from turnfold.compression.summary.claims import Grounds
 from turnfold.compression.summary.template import SummaryLine, plain_reply, read_lines, write_lines
-from turnfold.compression.text.dialogue.orders import is_standing_order
+from turnfold.compression.text.dialogue.standing.orders import is_standing_order
 from turnfold.compression.text.passages import sentences
 from turnfold.compression.text.quotes import Source
 from turnfold.compression.tokens import Count

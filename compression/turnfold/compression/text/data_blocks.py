@@ -16,7 +16,9 @@ from itertools import zip_longest
 from typing import Final
 
 from turnfold.compression import lazy
-from turnfold.compression.text.kinds import STAMP, cell_rows, parts, value_end
+from turnfold.compression.text.kind_signs.line_marks import STAMP
+from turnfold.compression.text.kind_signs.whole_texts import cell_rows, value_end
+from turnfold.compression.text.kinds import parts
 from turnfold.compression.text.lower import MARKS
 from turnfold.compression.text.protect import uncut_spans
 from turnfold.compression.text.spans import STOPS, Span, with_line_feeds

@@ -15,7 +15,7 @@ from typing import Final
 from turnfold.compression import lazy
 from turnfold.compression.memo import remembering
 from turnfold.compression.text.blocks import Range
-from turnfold.compression.text.dialogue.orders import begins_with_command, is_standing_order
+from turnfold.compression.text.dialogue.standing.orders import begins_with_command, is_standing_order
 from turnfold.compression.text.kinds import kind_of
 from turnfold.compression.text.lower import lower_text, words
 from turnfold.compression.text.spans import ASKS

@@ -12,56 +12,41 @@ language the table lists the phrases of each part (a blank is written as ``_``),
 
 from __future__ import annotations
 
-import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence, Set
 from functools import lru_cache
 from itertools import pairwise
 from typing import Final, NamedTuple
 
 from turnfold.compression import lazy
-from turnfold.compression.text.dialogue.constraints import CONSTRAINT_CUES, is_constraint
-from turnfold.compression.text.dialogue.manner import MANNER_CUES, tells_manner
-from turnfold.compression.text.dialogue.once import is_for_once
-from turnfold.compression.text.dialogue.run_on_orders import run_on_orders
+from turnfold.compression.text.dialogue.standing.constraints import is_constraint
+from turnfold.compression.text.dialogue.standing.languages import (
+    BEFORE_VERBS,
+    LAST_WORDS,
+    LEADING,
+    LEADING_WORDS,
+    ORDER_CUES,
+    ORDER_TABLE,
+    RULE_CUES,
+    SPACED,
+    VERBS,
+    OrderLanguage,
+    is_form,
+    split_elision,
+    without_accents,
+)
+from turnfold.compression.text.dialogue.standing.manner import MANNER_CUES, tells_manner
+from turnfold.compression.text.dialogue.standing.once import is_for_once
+from turnfold.compression.text.dialogue.standing.run_on_orders import run_on_orders
 from turnfold.compression.text.heard import HeardWords
-from turnfold.compression.text.lexicon import lexicon
 from turnfold.compression.text.lower import lower_text, words
 from turnfold.compression.text.sentences import LONGEST, rough_sentences, sentences
 from turnfold.compression.text.spans import Span
 
-Phrases = Mapping[str, tuple[tuple[str, ...], ...]]
-
-_PARTS: Final = (
-    "please",
-    "aside",
-    "always",
-    "bound",
-    "not",
-    "fill",
-    "future",
-    "someday",
-    "when",
-    "must",
-    "told",
-    "ensure",
-    "narrators",
-    "talk",
-    "scope",
-    "place",
-    "against",
-)
-_NEEDED: Final = ("always", "bound", "not", "future", "someday", "when", "told", "ensure", "place")
 # A clause begins where the sentence does, behind a sign that opens a new thought, or (weaker) behind a comma.
 _PIECE: Final = lazy.pattern(r"\w+(?:'[^\W\d_]+)?|[:;,—–()\"“”«»„]|(?<=\s)-(?=\s)")
 _QUOTED_WORD: Final = lazy.pattern(r"[\"“„«]([^\W_]{1,20})[\"”“»]")  # "Immer „Sie“ verwenden": a word of the clause
-_JOINED: Final = ("n'", "l'", "d'", "qu'", "s'")
-_ACCENTS: Final = lazy.pattern("[\u0300-\u0303\u0327]")
-_LONGEST_ENDING: Final = 5
 _REACH: Final = 12  # words after a command within which its word of rule must be
-_SURE: Final = 4  # letters from which a word is recognised by its form without accents
 RUN_ON_WORDS: Final = 30  # words without punctuation that make several sentences
-_COMMON: Final = frozenset({"from", "make", "von"})  # words of phrases that many sentences have: another one tells more
 _SCOPE: Final = 7  # words of a phrase that limits the scope of an order
 _NEAR: Final = 3  # words within which a "you must" has its verb or its "never"
 _ELIDED: Final = lazy.pattern("(?<![A-Za-z])[nN]'")
@@ -69,159 +54,9 @@ _ELIDED: Final = lazy.pattern("(?<![A-Za-z])[nN]'")
 _ONE_LINE: Final = lazy.pattern(r"[^\n\"()\[\]{}<>`\u2018\u201c-\u201e\u00ab\u00bb\u0370-\u1fff\u2e80-\uffee]*\Z")
 _ASKS: Final = lazy.pattern(r"[?？؟]\s*\Z")
 _ASKS_YOU: Final = lazy.pattern(r"\b(?:can|could|would|will) you\b|\bplease\b|\bbitte\b|por favor|s'il (?:te|vous)")
-
-
-@dataclass(frozen=True, slots=True)
-class _Language:
-    """The table of one language.
-
-    Contains phrases by part, verb stems with their endings, words at the start of a clause that is no plain command, words of
-    which every order has at least one, and infinitives that order at the end of a clause.
-    """
-
-    parts: Mapping[str, Phrases]
-    stems: Mapping[str, frozenset[str]]
-    last: frozenset[str]
-    openers: frozenset[str]
-    triggers: frozenset[str]
-    not_verbs: tuple[str, ...]
-    infinitives: frozenset[str]
-    prefixes: tuple[str, ...]
-
-    def at(self, part: str, said: Sequence[str], i: int) -> int:
-        """Number of words of the longest phrase of a part at `i`; 0 for none."""
-        longest = 0
-        for phrase in self.parts[part].get(said[i], ()) if i < len(said) else ():
-            size = len(phrase)
-            if size > longest and (size == 1 or tuple(said[i : i + size]) == phrase):
-                longest = size
-        return longest
-
-    def has(self, part: str, said: Sequence[str], start: int = 0, end: int | None = None) -> bool:
-        """Whether a phrase of a part begins in a range of words."""
-        listed = self.parts[part]
-        if listed.keys().isdisjoint(said):
-            return False
-        stop = len(said) if end is None else min(end, len(said))
-        return any(said[i] in listed and self.at(part, said, i) for i in range(start, stop))
-
-    def past(self, part: str, said: Sequence[str], i: int) -> int:
-        """The end of consecutive phrases of a part that begin at `i`."""
-        while step := self.at(part, said, i):
-            i += step
-        return i
-
-    def commands(self, said: Sequence[str], i: int) -> bool:
-        """Whether there is an imperative verb at `i`."""
-        return i < len(said) and _is_form(said[i], self.stems)
-
-    def ends_with_command(self, said: Sequence[str]) -> bool:
-        """Whether the last word is an infinitive in a language that uses it for orders ("nie auf main pushen"). It may have a
-        prefix ("vorschlagen").
-        """
-        last = said[-1]
-        return last in self.infinitives or any(last.removeprefix(one) in self.infinitives for one in self.prefixes)
-
-    def may_command(self, said: Sequence[str], i: int) -> bool:
-        """Whether the word at `i` may be an imperative. In languages without such a form, that is any word except those with
-        certain endings.
-        """
-        return bool(self.not_verbs) and i < len(said) and not said[i].endswith(self.not_verbs)
-
-
-def _is_form(word: str, stems: Mapping[str, frozenset[str]]) -> bool:
-    """Whether a word is one of the stems plus one of its endings."""
-    cuts = range(max(1, len(word) - _LONGEST_ENDING), len(word) + 1)
-    return True in [word[cut:] in stems.get(word[:cut], ()) for cut in cuts]  # no generator, since many words are tested
-
-
-def _plain(text: str) -> str:
-    """The text without accents that people often omit; separate letters (й, ü, ö) are kept."""
-    if text.isascii():
-        return text
-    return unicodedata.normalize("NFC", _ACCENTS.sub("", unicodedata.normalize("NFD", text)))
-
-
-def _split(phrase: str) -> tuple[str, ...]:
-    return tuple(part for word in phrase.split("_") for part in _split_elision(word))
-
-
-def _split_elision(word: str) -> Iterable[str]:
-    """Splits elided French and Italian words: ``n'utilise`` is two words."""
-    for small in _JOINED if "'" in word else ():
-        if word.startswith(small) and len(word) > len(small):
-            return (small, word[len(small) :])
-    return (word,)
-
-
-def _phrases(listed: Iterable[str]) -> Phrases:
-    found: dict[str, tuple[tuple[str, ...], ...]] = {}
-    for phrase in sorted(listed):
-        said = _split(_plain(phrase))
-        found[said[0]] = (*found.get(said[0], ()), said)
-    return found
-
-
-def _language(table: Mapping[str, frozenset[str]], name: str) -> _Language:
-    def of(part: str) -> frozenset[str]:
-        return table.get(f"{name} {part}", frozenset())
-
-    endings = frozenset("" if ending == "-" else _plain(ending) for ending in of("endings"))
-    stems = {_plain(stem): endings for stem in of("stems")}
-    for verb in map(_plain, of("verbs")):
-        stems[verb] = stems.get(verb, frozenset()) | {""}
-    parts = {part: _phrases(of(part)) for part in _PARTS}
-    needed = [phrase for part in _NEEDED for phrase in of(part)]
-    rarest = {
-        max(form.split("_"), key=lambda word: (word not in _COMMON, len(word)))
-        for phrase in needed
-        for form in (phrase, _plain(phrase))
-    }
-    last = frozenset(map(_plain, of("last")))
-    openers = frozenset(word for part in ("talk", "ensure", "always", "not") for word in parts[part])
-    triggers = frozenset(rarest | {_split(word)[-1] for word in rarest})
-    prefixes = tuple(sorted(of("prefixes")))
-    listed = of("stems") | of("infinitives") if prefixes else ()
-    infinitives = frozenset(_plain(stem) + ending for stem in listed for ending in ("en", "n"))
-    return _Language(parts, stems, last, openers, triggers, tuple(sorted(of("not-verbs"))), infinitives, prefixes)
-
-
-_TABLE: Final = lexicon("orders")
-_LANGUAGES: Final = ("en", "de", "fr", "es", "pt", "it", "nl", "sv", "da", "ru", "uk", "pl", "cs", "tr")
-_SPACED: Final = tuple(_language(_TABLE, name) for name in _LANGUAGES)
-_RUN_ON: Final = run_on_orders(_TABLE)
+_RUN_ON: Final = run_on_orders(ORDER_TABLE)
 #: Covers all letters of these scripts; more than two ranges would take milliseconds to compile.
 _RUN_ON_SIGN: Final = lazy.pattern("[\u0600-\u097f\u3040-\ud7af]")
-# Verbs of all languages, and words that may precede the verb at the start of a sentence.
-_VERBS: Final = {
-    stem: frozenset().union(*(one.stems.get(stem, ()) for one in _SPACED)) for language in _SPACED for stem in language.stems
-}
-_BEFORE_VERBS: Final = frozenset(word for one in _SPACED for part in ("please", "not") for word in one.parts[part])
-# Also with accents: without its accent, "só" would be a word in half of all English sentences.
-_WRITTEN: Final = frozenset(word for section, phrases in _TABLE.items() for p in phrases for word in p.split("_") if section)
-#: In scripts with spaces, every order contains one of these, or a word that begins with "n'".
-ORDER_CUES: Final = (MANNER_CUES | CONSTRAINT_CUES).union(
-    word for one in _SPACED for word in one.triggers if word in _WRITTEN or len(word) >= _SURE
-)
-_RULE_CUES: Final = ORDER_CUES - MANNER_CUES | {
-    word for word in MANNER_CUES if word in CONSTRAINT_CUES or any(word in one.triggers for one in _SPACED)
-}
-
-
-def _by_longest_word(parts: Iterable[str]) -> Mapping[str, Sequence[frozenset[str]]]:
-    """The phrases of some parts in all languages, as sets of words, by their longest word."""
-    found: dict[str, list[frozenset[str]]] = {}
-    for phrases in (one.parts[part] for one in _SPACED for part in parts):
-        for phrase in (phrase for listed in phrases.values() for phrase in listed):
-            found.setdefault(max(phrase, key=len), []).append(frozenset(phrase))
-    return found
-
-
-#: Phrases that can make a sentence an order even if it begins with no command.
-LEADING: Final = _by_longest_word([*(part for part in _NEEDED if part != "bound"), "must", "aside"])
-_LEADING_WORDS: Final = frozenset(LEADING)
-#: Words that can make a sentence an order at its end.
-LAST_WORDS: Final = frozenset().union(*(one.last for one in _SPACED))
 #: Characters after which another clause may begin.
 MARKS: Final = ":;,()\"'-"
 
@@ -246,15 +81,15 @@ def _orders_something(sentence: str, known: Sequence[str] | None) -> bool:
     low = lower_text(sentence)
     if (known is None and not may_order(words(low), low)) or (_ASKS.search(low) and not _ASKS_YOU.search(low)):
         return False
-    plain = _plain(low)
+    plain = without_accents(low)
     if '"' in plain or not plain.isascii():
         plain = _QUOTED_WORD.sub(r"\1", plain)
     pieces = _PIECE.findall(plain)
     if "'" in low:
-        pieces = [part for piece in pieces for part in _split_elision(piece)]
+        pieces = [part for piece in pieces for part in split_elision(piece)]
     said = frozenset(pieces)
     return any(
-        _orders(language, _clauses(language, pieces), said) for language in _SPACED if not language.triggers.isdisjoint(said)
+        _orders(language, _clauses(language, pieces), said) for language in SPACED if not language.triggers.isdisjoint(said)
     )
 
 
@@ -267,32 +102,32 @@ def _commands_nothing(sentence: str, known: Sequence[str]) -> bool:
     if not sentence.isascii() or any(map(sentence.__contains__, MARKS)):
         return False
     said = frozenset(known)
-    return True not in [words <= said for word in _LEADING_WORDS & said for words in LEADING[word]]
+    return True not in [words <= said for word in LEADING_WORDS & said for words in LEADING[word]]
 
 
 @lru_cache(maxsize=1024)
 def may_begin_command(word: str) -> bool:
     """Whether a sentence that begins with this word may begin with a command. Cached, since few words begin most sentences."""
-    return word in _BEFORE_VERBS or _is_form(word, _VERBS)
+    return word in BEFORE_VERBS or is_form(word, VERBS)
 
 
 def begins_with_command(sentence: str) -> bool:
     """Whether a sentence begins with an imperative or a prohibition ("don't use"), for now or for good."""
-    plain = _plain(lower_text(sentence))
+    plain = without_accents(lower_text(sentence))
     begin = next((m.group() for m in _PIECE.finditer(plain) if m.group()[0].isalnum() or m.group()[0] == "_"), "")
-    first = next(iter(_split_elision(begin)))
-    if first not in _BEFORE_VERBS:  # most sentences need no closer look in any language
-        return _is_form(first, _VERBS)
+    first = next(iter(split_elision(begin)))
+    if first not in BEFORE_VERBS:  # most sentences need no closer look in any language
+        return is_form(first, VERBS)
     runs: list[list[str]] = [[]]  # of words between two punctuation marks
     for piece in _PIECE.findall(plain):
         if piece[0].isalnum() or piece[0] == "_":
-            runs[-1] += _split_elision(piece)
+            runs[-1] += split_elision(piece)
         elif runs[-1]:
             runs.append([])
-    return any(_begins_with_command(language, runs) for language in _SPACED)
+    return any(_begins_with_command(language, runs) for language in SPACED)
 
 
-def _begins_with_command(language: _Language, runs: Sequence[Sequence[str]]) -> bool:
+def _begins_with_command(language: OrderLanguage, runs: Sequence[Sequence[str]]) -> bool:
     """The same in one language, for the first run of words that is not only an introduction ("please")."""
     for said in runs:
         begin = language.past("please", said, 0)
@@ -305,7 +140,7 @@ def _begins_with_command(language: _Language, runs: Sequence[Sequence[str]]) -> 
 
 def may_order(known: Sequence[str], text: str = "") -> bool:
     """Whether a text, or a sentence of it, may be an order, judged by its words. In scripts with spaces, False is certain."""
-    if not _RULE_CUES.isdisjoint(known) or ("n'" in " ".join(known) and any(word.startswith("n'") for word in known)):
+    if not RULE_CUES.isdisjoint(known) or ("n'" in " ".join(known) and any(word.startswith("n'") for word in known)):
         return True
     # Words of manner are common, but sentences about nothing else are recognised at once.
     return not MANNER_CUES.isdisjoint(known) and any(tells_manner(text[start:end]) for start, end in rough_sentences(text))
@@ -353,7 +188,7 @@ class _OrderClause(NamedTuple):
     strong: bool
 
 
-def _clauses(language: _Language, pieces: Sequence[str]) -> list[_OrderClause]:
+def _clauses(language: OrderLanguage, pieces: Sequence[str]) -> list[_OrderClause]:
     """The clauses of a sentence, without words that introduce a command ("please", "and also")."""
     found: list[_OrderClause] = []
     said: list[str] = []
@@ -377,7 +212,7 @@ def _clauses(language: _Language, pieces: Sequence[str]) -> list[_OrderClause]:
     return [clause for clause in found if clause.said]
 
 
-def _joints(language: _Language, said: Sequence[str]) -> Iterator[int]:
+def _joints(language: OrderLanguage, said: Sequence[str]) -> Iterator[int]:
     """Places where a command may begin without punctuation: at a rule word after "and", "also" and similar words."""
     for i in range(len(said)):
         behind = language.past("please", said, i)
@@ -385,7 +220,7 @@ def _joints(language: _Language, said: Sequence[str]) -> Iterator[int]:
             yield behind
 
 
-def _orders(language: _Language, clauses: Sequence[_OrderClause], spoken: Set[str]) -> bool:
+def _orders(language: OrderLanguage, clauses: Sequence[_OrderClause], spoken: Set[str]) -> bool:
     if any(_commands_always(language, clause) or _is_instruction(language, clause) for clause in clauses):
         return True
     if any(clause.strong and _commands_in_scope(language, clause.said) for clause in clauses):
@@ -397,7 +232,7 @@ def _orders(language: _Language, clauses: Sequence[_OrderClause], spoken: Set[st
     return _chooses_for_place(language, clauses, spoken) or _is_about_time_to_come(language, clauses, spoken)
 
 
-def _commands_always(language: _Language, clause: _OrderClause) -> bool:
+def _commands_always(language: OrderLanguage, clause: _OrderClause) -> bool:
     """Whether a clause begins with a command that holds beyond this turn."""
     said = clause.said
     opens = said[0] in language.openers
@@ -418,7 +253,7 @@ def _commands_always(language: _Language, clause: _OrderClause) -> bool:
     return language.commands(said, 0) and language.has("bound", said, 1, 1 + _REACH)
 
 
-def _commands_in_scope(language: _Language, said: Sequence[str]) -> bool:
+def _commands_in_scope(language: OrderLanguage, said: Sequence[str]) -> bool:
     """Whether a clause states the scope of an order, and then the order: "in this project always use tabs"."""
     if not language.at("scope", said, 0):
         return False
@@ -433,17 +268,17 @@ def _commands_in_scope(language: _Language, said: Sequence[str]) -> bool:
     return False
 
 
-def _forbids(language: _Language, said: Sequence[str]) -> bool:
+def _forbids(language: OrderLanguage, said: Sequence[str]) -> bool:
     """Whether a clause begins with a command not to do something."""
     return (opening := language.at("not", said, 0)) > 0 and language.commands(said, language.past("fill", said, opening))
 
 
-def _is_scope(language: _Language, clause: _OrderClause) -> bool:
+def _is_scope(language: OrderLanguage, clause: _OrderClause) -> bool:
     """Whether a clause only states the scope of an order."""
     return clause.strong and len(clause.said) <= _SCOPE and language.at("scope", clause.said, 0) > 0
 
 
-def _is_instruction(language: _Language, clause: _OrderClause) -> bool:
+def _is_instruction(language: OrderLanguage, clause: _OrderClause) -> bool:
     """Whether a clause says what the reader must do: "you must not", "I want you to always"."""
     said = clause.said
     if not language.parts["told"].keys().isdisjoint(said) and language.has("told", said):
@@ -458,7 +293,7 @@ def _is_instruction(language: _Language, clause: _OrderClause) -> bool:
     return False
 
 
-def _is_about_time_to_come(language: _Language, clauses: Sequence[_OrderClause], spoken: Set[str]) -> bool:
+def _is_about_time_to_come(language: OrderLanguage, clauses: Sequence[_OrderClause], spoken: Set[str]) -> bool:
     """Whether a phrase such as "from now on" or "every time I" belongs to a command.
 
     For "from now on", it is enough that there is no other subject. `spoken` are the words of all clauses.
@@ -479,7 +314,7 @@ def _is_about_time_to_come(language: _Language, clauses: Sequence[_OrderClause],
     return False
 
 
-def _chooses_for_place(language: _Language, clauses: Sequence[_OrderClause], spoken: Set[str]) -> bool:
+def _chooses_for_place(language: OrderLanguage, clauses: Sequence[_OrderClause], spoken: Set[str]) -> bool:
     """Whether the sentence chooses one of two things for a place where work will continue: "use pnpm, not npm, in this
     repository".
     """
@@ -490,7 +325,7 @@ def _chooses_for_place(language: _Language, clauses: Sequence[_OrderClause], spo
     return placed and chosen and any(_commands(language, one) for one in said)
 
 
-def _commands(language: _Language, said: Sequence[str]) -> bool:
+def _commands(language: OrderLanguage, said: Sequence[str]) -> bool:
     """Whether there is a command where one may be: at the start, or after a phrase about the future."""
     if language.commands(said, 0) or (language.at("not", said, 0) and language.commands(said, language.past("fill", said, 1))):
         return True
@@ -501,7 +336,7 @@ def _commands(language: _Language, said: Sequence[str]) -> bool:
     )
 
 
-def _narrates(language: _Language, clauses: Sequence[_OrderClause], clause: _OrderClause, behind: int) -> bool:
+def _narrates(language: OrderLanguage, clauses: Sequence[_OrderClause], clause: _OrderClause, behind: int) -> bool:
     """Whether the sentence is a narration: it begins with a subject, or one follows the phrase."""
     at = clauses.index(clause)
     follows = clause.said[behind : behind + 2] or (clauses[at + 1].said[:2] if at + 1 < len(clauses) else ())

@@ -15,9 +15,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from turnfold.compression.text.dialogue.constraints import FORM_WORDS
-from turnfold.compression.text.dialogue.manner import MANNER_CUES
-from turnfold.compression.text.dialogue.orders import LAST_WORDS, LEADING
+from turnfold.compression.text.dialogue.standing.constraints import FORM_WORDS
+from turnfold.compression.text.dialogue.standing.languages import LAST_WORDS, LEADING
+from turnfold.compression.text.dialogue.standing.manner import MANNER_CUES
 
 _BITS: Final = 64
 _Words = NDArray[np.int64]
