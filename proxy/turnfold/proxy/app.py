@@ -299,7 +299,7 @@ class Parts:
             ReadinessCheck("store", partial(_answers, self.store)),
             ReadinessCheck("receipts", self._takes_receipts),
             ReadinessCheck("background", self._is_at_work, failures=self._failures),
-            ReadinessCheck("serving", _goes_on, required=True),
+            ReadinessCheck("serving", _is_running, required=True),
         ]
 
     def _failures(self) -> int:
@@ -364,7 +364,7 @@ async def _answers(store: Store) -> bool:
     return True
 
 
-async def _goes_on() -> bool:
+async def _is_running() -> bool:
     return not told_to_stop.is_set()
 
 

@@ -93,7 +93,7 @@ def _chosen(source: JudgedText, budget: int) -> ChosenText | None:
     over = data_heads(source, short)
     budget -= sum(source.count(source.spans[i].of(source.text)) + 1 for i in over)
     left = budget - sum(source.count(text) + 1 for text in short.values())
-    kept = _kept(source, pieces, ChosenText(frozenset(), short), left, budget)
+    kept = _filling(source, pieces, ChosenText(frozenset(), short), left, budget)
     return ChosenText(_with_sources(source, kept, short, budget) | over, short) if kept or short else None
 
 
@@ -114,7 +114,7 @@ def _with_sources(source: JudgedText, kept: set[int], short: Mapping[int, str], 
     return frozenset(out)
 
 
-def _kept(
+def _filling(
     source: JudgedText,
     pieces: Sequence[CoverageItem],
     shown: ChosenText,

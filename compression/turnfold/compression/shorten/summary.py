@@ -268,7 +268,7 @@ def _orders_of(source: Source, memo: Memo) -> Sequence[tuple[int, int]]:
         if orders_nothing(source.text):  # most messages with a word of rules
             return []
         alone = StatementsAlone(source.text)
-        pieces, said = _said(source.text, alone.statements)
+        pieces, said = _statement_words(source.text, alone.statements)
         orders = _ordering(source, alone.statements, pieces, said)
         if not orders:  # as in most others
             return []
@@ -289,11 +289,11 @@ class _ReadStatements(NamedTuple):
 
 def _read(source: Source) -> _ReadStatements:
     read = statements(source.text)
-    pieces, said = _said(source.text, read)
+    pieces, said = _statement_words(source.text, read)
     return _ReadStatements(read, pieces, said, read.complete(_ordering(source, read, pieces, said)))
 
 
-def _said(text: str, read: Statements) -> tuple[list[str], list[list[str]]]:
+def _statement_words(text: str, read: Statements) -> tuple[list[str], list[list[str]]]:
     """The text of each statement, and its words."""
     within = words_within(text)
     return [span.of(text) for span in read.spans], [within(start, end) for start, end, _ in read.spans]

@@ -151,7 +151,7 @@ def _quotes(sources: Sequence[Quotable], one: _ToldCandidate, newer: Mapping[int
 
 def _renewing(source: Quotable, memo: Memo) -> Iterable[tuple[int, int]]:
     """The statements of a message that updates another; the whole message if no sentence is a statement."""
-    said = [one for one in _told_in(source, memo) if one.end > one.start]
+    said = [one for one in _statements_of(source, memo) if one.end > one.start]
     return [place for one in said for place in _with_needs(source, one, memo)] or [(0, len(source.text))]
 
 
@@ -166,7 +166,7 @@ def _candidates(sources: Sequence[Quotable], opening: int | None, memo: Memo) ->
         question = elsewhere.get(i) or _question(sources, i, memo)
         opens = i == opening or (opens and (question is not None or _waits(sources[i - 1])))
         more = _NODDED * _is_nodded(sources, i) + _ANSWERS * (question is not None and not merely_agrees(source.text))
-        for one in _told_in(source, memo):
+        for one in _statements_of(source, memo):
             weight = one.weight + more + _OPENS * (opens and (question is not None or one.end - one.start > _NAUGHT))
             if weight >= _LEAST:
                 key = (
@@ -199,7 +199,7 @@ def _waits(answer: Quotable) -> bool:
     return answer.role == "assistant" and len(answer.text) <= _WAITS and not _FIGURE.search(answer.text)
 
 
-def _told_in(source: Quotable, memo: Memo) -> tuple[_Told, ...]:
+def _statements_of(source: Quotable, memo: Memo) -> tuple[_Told, ...]:
     if source.role != "user" or len(source.text) > _LONGEST_READ or not source.text.strip():
         return ()
     return memo.get(("told", source.key), lambda: tuple(_read(source.text)), lambda found: 64 + 120 * len(found))

@@ -97,9 +97,9 @@ def _is_certain(directive: Directive, state: State) -> bool:
         case "clear premise" | "reset policies" | "clear state" | "remove policy":
             return directive.kind != "remove policy" or _is_settled(directive.value, "prohibit")
         case "set premise":
-            return not _goes_on(directive.value)
+            return not _follows(directive.value)
         case "change premise":
-            return state.premise is not None and not _goes_on(directive.value)
+            return state.premise is not None and not _follows(directive.value)
         case "replace":
             sides = (directive.value, directive.old)
             if all(_QUOTED.fullmatch(item) and item_key(item) not in state.policies for item in sides):
@@ -116,7 +116,7 @@ def _contradicts(directive: Directive, state: State) -> bool:
     return held is not None and held != directive.kind
 
 
-def _goes_on(premise: str) -> bool:
+def _follows(premise: str) -> bool:
     """Whether a request follows the premise: "we use uv. write the Dockerfile"."""
     said = premise.lower()
     return (

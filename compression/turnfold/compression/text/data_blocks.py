@@ -152,7 +152,7 @@ def _without_said_ends(text: str, stretch: Span) -> Span:
 def _is_end(line: str, own: re.Pattern[str] | None) -> bool:
     if not line.strip():
         return True
-    return not own.match(line) if own else _is_said(line) and not line[:1].isspace()
+    return not own.match(line) if own else _says_something(line) and not line[:1].isspace()
 
 
 def reads_as_language(kind: str, text: str) -> bool:
@@ -174,10 +174,10 @@ def _reads(part: Span, text: str) -> bool:
         return False
     if not any(c.isspace() for c in text.strip()) and len(text) > _CHUNK:
         return _SAYS.search(text) is not None
-    return sum(len(line) for line in lines if _is_said(line)) * 2 >= sum(map(len, lines))
+    return sum(len(line) for line in lines if _says_something(line)) * 2 >= sum(map(len, lines))
 
 
-def _is_said(line: str) -> bool:
+def _says_something(line: str) -> bool:
     if line.lstrip()[:1] in ("{", "["):
         line = line[value_end(line) :]
     if _STAMPED.match(line) or len(_CODE.findall(line)) > max(1, len(line) // 80):

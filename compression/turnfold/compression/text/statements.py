@@ -244,11 +244,11 @@ def _heard(texts: Sequence[str]) -> Iterator[tuple[Statements, Tiles, list[list[
     plain = [[piece.plain_words() for piece in pieces] for pieces in read]
     for text, spans, found, (whole, needs, sizes) in zip(texts, cut, plain, _of(texts, cut, read), strict=True):
         tiles = Tiles(whole)
-        said = _said(text, spans, found)
+        said = _sentence_words(text, spans, found)
         yield Statements(tiles, needs, tuple(sizes)), tiles, said if len(whole) == len(spans) else _joined_up(said, spans, tiles)
 
 
-def _said(text: str, spans: Sequence[Span], plain: Sequence[list[str] | None]) -> list[list[str]]:
+def _sentence_words(text: str, spans: Sequence[Span], plain: Sequence[list[str] | None]) -> list[list[str]]:
     """The words of each sentence; `plain` are those that are known."""
     said = [words for words in plain if words is not None]
     if len(said) == len(plain):

@@ -108,7 +108,7 @@ class _Paragraph:
         return [
             (one, *_first(self._text, after))
             for one, after in pairwise(self._lines)
-            if _goes_on(self._text, one, after) and (self._may_follow(after) or self._leads_on(one))
+            if _continues(self._text, one, after) and (self._may_follow(after) or self._leads_on(one))
         ]
 
     def _may_follow(self, line: range) -> bool:
@@ -201,7 +201,7 @@ class _Paragraph:
             yield from run
 
 
-def _goes_on(text: str, line: range, after: range) -> bool:
+def _continues(text: str, line: range, after: range) -> bool:
     """Whether a line has not surely ended and the next is no item, label or code. What most lines are told by is asked first."""
     said, following = text[line.start : line.stop], text[after.start : after.stop]
     end = said.rstrip(_BACK)
@@ -213,7 +213,7 @@ def _goes_on(text: str, line: range, after: range) -> bool:
         return False
     if last == "." and not following[front.end() : front.end() + 1].islower() and not _SHORT_FORM.search(end[-_SHORT_END:]):
         return False  # where the sentence ends is for the segmenter to say
-    if not _is_said(said) or _MARK.match(following, front.end(1)):
+    if not _is_prose(said) or _MARK.match(following, front.end(1)):
         return False
     label = _LABEL.match(following, front.end(1))
     if label and (not label[0][0].islower() or _KEY.match(said, own.end(1))):
@@ -221,7 +221,7 @@ def _goes_on(text: str, line: range, after: range) -> bool:
     return not SPEAKER.match(said)
 
 
-def _is_said(line: str) -> bool:
+def _is_prose(line: str) -> bool:
     """Whether a line is words for the most part."""
     found = _WORD.findall(line)
     if found and _DENSE.match(found[0]):

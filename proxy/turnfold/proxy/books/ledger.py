@@ -398,7 +398,7 @@ class Ledger:
             batch = self._erasures.without_deleted(self._waiting.batch, self._waiting.built)
             self._waiting = replace(self._waiting, batch=batch)
 
-    def _left(self, entry: _QueuedReceipt) -> _QueuedReceipt | None:
+    def _without_deleted(self, entry: _QueuedReceipt) -> _QueuedReceipt | None:
         """What of an entry was not deleted while it waited."""
         receipt = entry.receipt
         if self._erasures is None:
@@ -408,7 +408,7 @@ class Ledger:
 
     async def _next_attempt(self) -> _PendingWrite:
         taken, built = [self._queue[i] for i in range(min(self._at_once, len(self._queue)))], self._heeded
-        entries = [left for entry in taken if (left := self._left(entry)) is not None]
+        entries = [left for entry in taken if (left := self._without_deleted(entry)) is not None]
         keys = list(dict.fromkeys(key for entry in entries if (key := _past_key(entry.receipt))))
         held = await self._store.get(keys) if keys else []
         found = ((key, PastRequest.from_bytes(value)) for key, value in zip(keys, held, strict=True) if value is not None)

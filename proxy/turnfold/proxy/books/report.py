@@ -154,10 +154,10 @@ async def rows_by_tag(store: Store, query: Query, every: Sequence[TimedRow]) -> 
         StoreError: the store does not answer.
     """
     tagged = await _read(store, [(rollups.BY_TAG + name, at) for name, at in _tables(query)], query.only)
-    return await asyncio.to_thread(_told_apart, tagged, query.only.get("tag"), every)
+    return await asyncio.to_thread(_tag_rows, tagged, query.only.get("tag"), every)
 
 
-def _told_apart(tagged: Sequence[TimedRow], chosen: str | None, every: Sequence[TimedRow]) -> list[TimedRow]:
+def _tag_rows(tagged: Sequence[TimedRow], chosen: str | None, every: Sequence[TimedRow]) -> list[TimedRow]:
     """Rows by tag, out of those that are stored and those without tags.
 
     Args:

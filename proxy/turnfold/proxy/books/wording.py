@@ -210,13 +210,13 @@ def in_words(status: str, reason: str, folds_at: int | None = None) -> str:
     Args:
         folds_at: tokens at which the conversation's next fold comes, where that is known.
     """
-    said = _said(status, reason)
+    said = _sentence(status, reason)
     if folds_at is None or not (reason in _UNTIL or status == "shaped"):
         return said
     return f"{said} It will be folded at about {folds_at:,} tokens."
 
 
-def _said(status: str, reason: str) -> str:
+def _sentence(status: str, reason: str) -> str:
     if reason in _WHOLE:
         return _WHOLE[reason]
     said = _STATUSES.get(status, status)

@@ -122,15 +122,15 @@ class AbandonedFolds:
         """
         if self.is_slow(underway):
             work.close()
-            return _as_it_came(exchange)
+            return _passthrough(exchange)
         task = asyncio.get_running_loop().create_task(work, name=exchange.request.id)
         try:
             while not (await asyncio.wait({task}, timeout=_SOON * self._limits.fold_timeout))[0]:
                 if exchange.request.mode == "on" and await self._is_slow_elsewhere(underway):
                     underway.left = not task.done()
-                    return _as_it_came(exchange)
+                    return _passthrough(exchange)
                 if underway.began is None and self._holds_all(exchange.request.tenant, underway.lane):
-                    return _as_it_came(exchange, BUSY)
+                    return _passthrough(exchange, BUSY)
             made = task.result()
         finally:
             if not task.done():
@@ -244,13 +244,13 @@ class AbandonedFolds:
         await asyncio.gather(*self._ongoing, *self._writing, return_exceptions=True)
 
 
-def _as_it_came(exchange: Exchange, reason: str = SLOW_BEFORE) -> Exchange:
+def _passthrough(exchange: Exchange, reason: str = SLOW_BEFORE) -> Exchange:
     return exchange.settle("passthrough", reason).but(recoverable=exchange.conversation is not None)
 
 
 def _unfolded(exchange: Exchange, made: Exchange) -> Exchange:
     """The unfolded request, with the counts of its fold."""
-    plain = _as_it_came(exchange).but(
+    plain = _passthrough(exchange).but(
         conversation=made.conversation,
         known=made.known,
         loop=made.loop,

@@ -115,9 +115,9 @@ class Peeked:
 
     def chunks(self) -> AsyncIterator[tuple[bytes, bool]]:
         """See the answer itself: what was looked at first, then the rest."""
-        return self._held_and_rest() if self._held or self._waiting is not None else self._rest
+        return self._beginning_and_rest() if self._held or self._waiting is not None else self._rest
 
-    async def _held_and_rest(self) -> AsyncIterator[tuple[bytes, bool]]:
+    async def _beginning_and_rest(self) -> AsyncIterator[tuple[bytes, bool]]:
         for held in self._held:
             yield held
         if self._waiting is not None:

@@ -64,8 +64,8 @@ class BookKeeping:
         if not self._deletions.any_since(built - _SKEW):
             return batch
         items = [one for one in batch.items if not self._deletions.covering(one.key.tenant, one.conversation, built)]
-        lines = {name: [line for line in found if not self._is_gone(line)] for name, found in batch.lines.items()}
-        sums = {name: self._left(name, fields, built) for name, fields in batch.additions.items()}
+        lines = {name: [line for line in found if not self._is_deleted(line)] for name, found in batch.lines.items()}
+        sums = {name: self._remaining(name, fields, built) for name, fields in batch.additions.items()}
         return replace(batch, items=items, lines=lines, additions=sums)
 
     async def take_back(self, batch: Batch, built: float) -> None:
@@ -86,14 +86,14 @@ class BookKeeping:
         if any(lines.values()) or any(fields.values()):
             await self._store.erase(lines, fields)
 
-    def _is_gone(self, line: bytes) -> bool:
+    def _is_deleted(self, line: bytes) -> bool:
         receipt = read_line(line)
         return receipt is not None and self.of_receipt(receipt["tenant"], receipt["conversation"], receipt["at"])[1]
 
-    def _left(self, name: str, fields: Mapping[str, int], built: float) -> dict[str, int]:
-        return {field: number for field, number in fields.items() if not self._is_sum_gone(name, field, built)}
+    def _remaining(self, name: str, fields: Mapping[str, int], built: float) -> dict[str, int]:
+        return {field: number for field, number in fields.items() if not self._is_sum_deleted(name, field, built)}
 
-    def _is_sum_gone(self, name: str, field: str, built: float) -> bool:
+    def _is_sum_deleted(self, name: str, field: str, built: float) -> bool:
         row = SumRow.from_stem(field.partition(":")[2])
         named = row.conversation if row and name.startswith(CONVERSATIONS) else None
         return row is not None and self.of_receipt(row.tenant, named, built)[1]

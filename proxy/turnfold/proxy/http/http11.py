@@ -242,12 +242,12 @@ class Http11(HttpToolsProtocol):
         if not self._due or self._due[0].response_started or self._due[-1].more_body or self.transport.is_closing():
             return False
         self._due[-1].keep_alive = False
-        self._ask_whether_gone()
+        self._probe_client()
         for delay in _ASKED_AGAIN:
-            self.loop.call_later(delay, self._ask_whether_gone)
+            self.loop.call_later(delay, self._probe_client)
         return True
 
-    def _ask_whether_gone(self) -> None:
+    def _probe_client(self) -> None:
         waits = self._due and not self._due[0].response_started and not self.transport.is_closing()
         if waits and self.scope.get("http_version") == "1.1":
             self.transport.write(_STILL_THERE)

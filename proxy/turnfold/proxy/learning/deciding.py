@@ -177,7 +177,7 @@ class Decisions:
         together = (*known.known, *self._alone.get(place, {}).values(), *decided)
         asked = tuple({(one.at, one.prefix): one for one in together}.values())
         try:
-            kept = await self._kept_first(place, asked, unknown)
+            kept = await self._keep_first(place, asked, unknown)
         except StoreError as exc:
             self._heard.get(place, {}).pop(known.newest, None)
             if not decided:  # sent with the decisions that this process last knew
@@ -195,7 +195,7 @@ class Decisions:
         self._hear(place, known, now)
         return kept.held == asked
 
-    async def _kept_first(self, place: Place, asked: Sequence[Precedent], unknown: Mapping[int, str]) -> Kept:
+    async def _keep_first(self, place: Place, asked: Sequence[Precedent], unknown: Mapping[int, str]) -> Kept:
         if self._store is None:
             return Kept(tuple(asked))
         return await keep_first(self._store, place.spot, asked, unknown, self._ttl, place.label)

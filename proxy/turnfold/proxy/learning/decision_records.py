@@ -58,10 +58,10 @@ async def keep_first(
     written = await asyncio.gather(*(store.swap(None, item) for item in items))
     lost = [i for i, won in zip(missing, written, strict=True) if not won]
     later = dict(zip(lost, await store.get([keys[i] for i in lost]), strict=True)) if lost else {}
-    return Kept(tuple(_held(one, later.get(i, held[i])) for i, one in enumerate(precedents)))
+    return Kept(tuple(_stored_decision(one, later.get(i, held[i])) for i, one in enumerate(precedents)))
 
 
-def _held(own: Precedent, value: bytes | None) -> Precedent:
+def _stored_decision(own: Precedent, value: bytes | None) -> Precedent:
     """The stored decision, or our own if it was just written or this release cannot read the stored one."""
     decision = None if value is None else decode_record(KIND, value, _build)
     return own if decision is None else Precedent(own.at, own.prefix, decision)

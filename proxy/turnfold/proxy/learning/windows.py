@@ -223,9 +223,9 @@ class Windows:
         entry.record = replace(entry.record, known=after, upstream=storable_name(spot.upstream), model=storable_name(spot.model))
         entry.unwritten += 1
         if _telling(after) != _telling(before):
-            entry.record = self._put_off(entry.record)
+            entry.record = self._postpone_test(entry.record)
 
-    def _put_off(self, record: WindowRecord) -> WindowRecord:
+    def _postpone_test(self, record: WindowRecord) -> WindowRecord:
         """The record with a new age, so that its window is tested again later than the last time."""
         now, known = self._clock(), record.known
         until = now + self._ttl

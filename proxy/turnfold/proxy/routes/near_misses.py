@@ -51,11 +51,11 @@ class NearMisses:
         path = scope["path"]
         if path.endswith("/") and (meant := path.rstrip("/")) in self._paths:
             raise Refused(404, "not_found", f"Turnfold has no route {path}; {meant} has no slash at its end.")
-        if meant := self._meant(_name(path)):
+        if meant := self._similar_routes(_name(path)):
             raise Refused(404, "not_found", f"Turnfold has no route {path[:200]!r}; it has {meant}.")
         await self._app(scope, receive, send)
 
-    def _meant(self, name: str) -> str:
+    def _similar_routes(self, name: str) -> str:
         """The routes whose name this is, or nearly is; empty if it is none of ours."""
         if not name or name in _THEIRS:
             return ""

@@ -192,7 +192,7 @@ class _MarkedTrail(NamedTuple):
     totals: array[int]
 
 
-def _nothing_known() -> _MarkedTrail:
+def _empty_trail() -> _MarkedTrail:
     return _MarkedTrail(b"", Trail(0, b""), array("q", [0]), array("q", [0]), array("L", [0]))
 
 
@@ -207,7 +207,7 @@ def _trail_with_entries(conversation: Conversation, memo: Memo | None) -> Trail:
 
     def run(known: _MarkedTrail | None, same: int) -> _MarkedTrail:
         if known is None or not (border := _settled(known, same, conversation)):
-            known, border = _nothing_known(), 0
+            known, border = _empty_trail(), 0
         steps = min(known.ends[border] // _STEP, len(known.trail.sums) // _WIDTH)
         begin = bisect_right(known.ends, steps * _STEP, hi=border + 1) - 1  # the piece in which the last whole kilobyte ends
         found = list(wire.unmarked_pieces(conversation, known.messages[begin]))

@@ -78,7 +78,7 @@ def find_rows(
         return FoundWork()
     asked = AskedRows(folded, index)
     every = _all_rows(sources, index, question, memo)
-    meant = _told_apart(every, asked)
+    meant = _singled_out(every, asked)
     if not meant:
         fitting = [(asked.fits(one.text[one.above : one.end]), one.place, one) for one in every]
         fits, _, best = max(fitting, key=lambda one: one[:2], default=(0, 0, None))
@@ -92,7 +92,7 @@ def find_rows(
     return found
 
 
-def _told_apart(every: Sequence[_Rows], asked: AskedRows) -> list[_Rows]:
+def _singled_out(every: Sequence[_Rows], asked: AskedRows) -> list[_Rows]:
     """The rows that a question singles out; empty if it does not.
 
     It may name their place ("the second table"), or words that occur above only one of them ("compare March and April").

@@ -62,7 +62,7 @@ def find_entries(
     every = _quoted(sources, entries, count)
     if every.tokens <= room:
         return every
-    some = _quoted(sources, _meant(sources, entries, AskedRows(folded, index)), count)
+    some = _quoted(sources, _requested(sources, entries, AskedRows(folded, index)), count)
     return some if some.tokens <= room else FoundWork()
 
 
@@ -98,7 +98,7 @@ def _family(text: str) -> str:
     return "$" if sign or unit in _MONEY else unit or point
 
 
-def _meant(sources: Sequence[Quotable], entries: Sequence[_KeptEntry], asked: AskedRows) -> list[_KeptEntry]:
+def _requested(sources: Sequence[Quotable], entries: Sequence[_KeptEntry], asked: AskedRows) -> list[_KeptEntry]:
     """The entries of the family that fits the question best, and entries without figures, which may change them."""
     size = Counter(one.family for one in entries)
     says = Counter[str]()

@@ -44,7 +44,7 @@ def find_given(sources: Sequence[Quotable], asks: str, room: int, count: Callabl
     room = min(_MOST, room)
     if not asks_for_others(asks) or several_speak(sources, memo):
         return FoundWork()
-    given = of_each(memo, "asked-questions", sources, _questions) if asks_for_questions(asks) else _given(sources, memo)
+    given = of_each(memo, "asked-questions", sources, _questions) if asks_for_questions(asks) else _suggestions(sources, memo)
     every = [[Quote(n, *one) for one in ranges] for n, ranges in enumerate(given) if ranges]
     if len(every) < _FEWEST:
         return FoundWork()
@@ -57,7 +57,7 @@ def find_given(sources: Sequence[Quotable], asks: str, room: int, count: Callabl
     return FoundWork(found, (), tokens)
 
 
-def _given(sources: Sequence[Quotable], memo: Memo) -> list[tuple[Range, ...]]:
+def _suggestions(sources: Sequence[Quotable], memo: Memo) -> list[tuple[Range, ...]]:
     """What each answer gave in reply to a request for one more, and the answer before the first of them."""
     asked = of_each(memo, "asks-for-others", sources, _asks_for_more)
     named = of_each(memo, "given-things", sources, _things)
@@ -85,10 +85,10 @@ def _questions(source: Quotable) -> tuple[Range, ...]:
     """The questions that an answer ends with."""
     if source.role != "assistant" or not source.text.rstrip().endswith(QUESTION_MARKS):
         return ()
-    return tuple(_asked(source.text))
+    return tuple(_questions_in(source.text))
 
 
-def _asked(text: str) -> Iterator[Range]:
+def _questions_in(text: str) -> Iterator[Range]:
     begin = max(0, len(text) - _ENDING)
     ending = text[begin:]
     for start, end in rough_sentences(ending):

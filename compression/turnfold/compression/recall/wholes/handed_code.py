@@ -63,7 +63,7 @@ def find_code(
             _add(now, _Handed(Quote(n, *block.place), block.names), is_handed=every[n].role == "user")
     handed = [one for one in now if one.quote.source < len(sources)]
     said = frozenset(words.words(folded))
-    named = [one for one in handed if not said.isdisjoint(_said(one.names))]
+    named = [one for one in handed if not said.isdisjoint(_words_of(one.names))]
     if not names_all_code(folded) and not held.isdisjoint(one.quote.source for one in handed):
         handed = named
     is_general = is_about_all_code(folded)
@@ -106,5 +106,5 @@ def _replaces(new: _Handed, old: _Handed) -> bool:
     return _HALF * len(old.names & new.names) >= len(old.names) and short >= _LEAST_SIZE * long
 
 
-def _said(names: frozenset[str]) -> set[str]:
+def _words_of(names: frozenset[str]) -> set[str]:
     return {word for name in names for word in words.words(words.fold(name))}

@@ -32,12 +32,12 @@ def find_materials(
     if not kinds:
         return FoundWork()
     newest: dict[tuple[str, str], Quote] = {}
-    for n, found in enumerate(of_each(memo, "materials", [*sources, *behind], _held)):
+    for n, found in enumerate(of_each(memo, "materials", [*sources, *behind], _materials_of)):
         newest.update({(one.kind, one.name): Quote(n, *one.place) for one in found if one.kind in kinds})
     quotes = tuple(sorted({quote for quote in newest.values() if quote.source < len(sources)}))
     tokens = quote_tokens(quotes, sources, count)
     return FoundWork(quotes, (), tokens) if tokens <= room else FoundWork()
 
 
-def _held(source: Quotable) -> tuple[Material, ...]:
+def _materials_of(source: Quotable) -> tuple[Material, ...]:
     return tuple(materials(source.text)) if source.role in ("user", "assistant") else ()

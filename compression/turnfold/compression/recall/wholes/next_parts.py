@@ -59,17 +59,17 @@ def find_next_parts(sources: Sequence[Quotable], question: Question, count: Call
     if room <= 0 or question.request or len(question.text) > _LONGEST:
         return FoundWork()
     messages = [*sources, *question.behind]
-    said = of_each(memo, "steps", messages, _said)
-    asked = _said_in(question.text)
+    said = of_each(memo, "steps", messages, _stepping)
+    asked = _stepping_in(question.text)
     if not (asked.is_done or asked.goes_on or any(one.one_by_one for one in said)):
         return FoundWork()
-    at = _gone_through(sources, said, asked)
+    at = _text_in_progress(sources, said, asked)
     parts = () if at is None else step_parts(sources[at].text)
     if at is None or not parts:
         return FoundWork()
     answers = _answers(messages, said, at)
     text = sources[at].text
-    first, last = _next(text, parts, answers, question.text) if asked.is_done else _behind_asked(text, parts, answers[-1:])
+    first, last = _next(text, parts, answers, question.text) if asked.is_done else _after_question(text, parts, answers[-1:])
     quotes = [Quote(at, *part) for part in parts[first : last + 1]]
     if not quotes:
         return FoundWork()
@@ -79,15 +79,15 @@ def find_next_parts(sources: Sequence[Quotable], question: Question, count: Call
     return FoundWork(tuple(chosen), (), tokens, beside=_BESIDE)
 
 
-def _said(message: Quotable) -> _Stepping:
-    return _said_in(message.text) if message.role == "user" else _NOTHING
+def _stepping(message: Quotable) -> _Stepping:
+    return _stepping_in(message.text) if message.role == "user" else _NOTHING
 
 
-def _said_in(text: str) -> _Stepping:
+def _stepping_in(text: str) -> _Stepping:
     return _Stepping(goes_on(text), is_done(text), is_one_by_one(text))
 
 
-def _gone_through(sources: Sequence[Quotable], said: Sequence[_Stepping], asked: _Stepping) -> int | None:
+def _text_in_progress(sources: Sequence[Quotable], said: Sequence[_Stepping], asked: _Stepping) -> int | None:
     """The newest folded text that is being worked through: one of a user, or steps that the other side has listed."""
     for n in range(len(sources) - 1, -1, -1):
         role, text = sources[n].role, sources[n].text
@@ -122,7 +122,7 @@ def _next(text: str, parts: Sequence[Range], answers: Sequence[str], asked: str)
     return at, at + size - 1 + _MORE
 
 
-def _behind_asked(text: str, parts: Sequence[Range], answer: Sequence[str]) -> Range:
+def _after_question(text: str, parts: Sequence[Range], answer: Sequence[str]) -> Range:
     """Like `_next`, for a quiz, in which nobody says "next": the parts after the question asked by the last answer.
 
     Empty if that answer asks none of the questions.

@@ -31,11 +31,11 @@ def find_parts(sources: Sequence[Quotable], question: Question, folded: str, cou
         sources: messages that may be quoted.
         folded: the question, case-folded.
     """
-    parts = _asked(question, folded) if question.whole_room else None
+    parts = _named_parts(question, folded) if question.whole_room else None
     if parts is None:
         return FoundWork()
     messages = [*sources, *question.behind]
-    said = {n: _said(messages, n) for n, source in enumerate(messages) if _holds(source, parts)}
+    said = {n: _words_with_request(messages, n) for n, source in enumerate(messages) if _holds(source, parts)}
     called = [n for n in said if _is_called(parts.noun, said[n])] or [*said]
     if not called or called[-1] >= len(sources):
         return FoundWork()
@@ -47,7 +47,7 @@ def find_parts(sources: Sequence[Quotable], question: Question, folded: str, cou
     return FoundWork(quotes, (), tokens) if tokens <= question.whole_room - fence_tokens(count) else FoundWork()
 
 
-def _asked(question: Question, folded: str) -> NamedParts | None:
+def _named_parts(question: Question, folded: str) -> NamedParts | None:
     """The named parts; "the next chapter" is the one after that of the last answer."""
     parts = named_parts(folded)
     if parts is None or not parts.is_next:
@@ -66,7 +66,7 @@ def _is_called(noun: str, said: set[str]) -> bool:
     return any(noun.startswith(word) or word.startswith(noun) for word in said if abs(len(word) - len(noun)) <= _ENDING)
 
 
-def _said(sources: Sequence[Quotable], n: int) -> set[str]:
+def _words_with_request(sources: Sequence[Quotable], n: int) -> set[str]:
     """The words of a text, and of the user's message just before it."""
     before = sources[n - 1].text if n and sources[n - 1].role == "user" else ""
     return set(words.words(words.fold(f"{before}\n{sources[n].text}")))

@@ -70,12 +70,12 @@ class ReplacedLines:
     def is_shown_in(self, source: int, passage: str) -> bool:
         """Whether a passage shows a line that was replaced later, or lines that an edit removes without all of those it adds."""
         shown = self._memo.get(("shown", passage), lambda: _shown(passage), lambda found: len(passage) + _weight(found))
-        taken = self._taken_in(source) if self._edits[source] else {}
+        taken = self._replacements_in(source) if self._edits[source] else {}
         if taken and any(new - shown for line in taken.keys() & shown for new in taken[line]):
             return True
         return any(self._is_outdated(line, source) for line in shown & self._removed.keys())
 
-    def _taken_in(self, source: int) -> Mapping[str, Set[frozenset[str]]]:
+    def _replacements_in(self, source: int) -> Mapping[str, Set[frozenset[str]]]:
         """For each line removed by an edit of a message, its replacements, without duplicates."""
         if source not in self._taken:
             found: defaultdict[str, set[frozenset[str]]] = defaultdict(set)

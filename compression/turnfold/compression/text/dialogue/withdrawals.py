@@ -71,7 +71,7 @@ class SaidTexts(NamedTuple):
         known = len(self.starts) - 1
         if known >= number:
             return self
-        lines = [lower_text(one.text).replace("\n", " ") + "\n" if _is_said(one) else "\n" for one in sources[known:number]]
+        lines = [lower_text(one.text).replace("\n", " ") + "\n" if _is_spoken(one) else "\n" for one in sources[known:number]]
         starts = accumulate(map(len, lines), initial=self.starts[-1])
         return SaidTexts(self.text + "".join(lines), [*self.starts[:-1], *starts])
 
@@ -83,7 +83,7 @@ class SaidTexts(NamedTuple):
 NOTHING_SAID: Final = SaidTexts("", (0,))
 
 
-def _is_said(source: Quotable) -> bool:
+def _is_spoken(source: Quotable) -> bool:
     return source.role in ("user", "assistant") and len(source.text) <= _LONGEST_TOLD
 
 

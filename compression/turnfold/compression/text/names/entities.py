@@ -270,7 +270,7 @@ def entities(text: str) -> list[Entity]:
     for entity in found:
         if entity.start >= end and "`" not in text[entity.start : entity.end]:
             end = entity.end
-            if out and _goes_on(plain, out[-1], entity):
+            if out and _continues(plain, out[-1], entity):
                 begin = out.pop().start
                 out.append(Entity(plain[begin:end], "organisation", begin, end))
             else:
@@ -288,7 +288,7 @@ def _names_of(text: str, free: str) -> list[Entity]:
     return names
 
 
-def _goes_on(text: str, before: Entity, entity: Entity) -> bool:
+def _continues(text: str, before: Entity, entity: Entity) -> bool:
     """Whether both are one organisation: "Court of Justice", followed by "of the" and "European Union"."""
     if before.kind != "organisation" or entity.kind not in ("name", "organisation") or " of " not in before.text:
         return False

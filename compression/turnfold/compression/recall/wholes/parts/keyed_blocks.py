@@ -79,7 +79,7 @@ def find_keyed_blocks(asked: PartRequest) -> FoundWork:
     long = [n for n, found in enumerate(blocks) if found]
     room = min(room, _MOST)
     told = named.said - VERSION_WORDS
-    held = [one for n in long if (one := _meant(n, every[n].text, blocks[n], named, told))]
+    held = [one for n in long if (one := _requested(n, every[n].text, blocks[n], named, told))]
     if not held:
         asks_for_list = named.lists and len(told) <= _LISTING
         return _listed(asked._replace(room=room), blocks, long, named, len(told)) if asks_for_list else FoundWork()
@@ -124,7 +124,7 @@ def _is_long(source: Quotable) -> bool:
     return len(source.text) > _LONG and estimate(source.text) >= _LONG
 
 
-def _meant(n: int, text: str, blocks: Sequence[KeyedBlock], named: NamedKeys, told: frozenset[str]) -> _MeantBlocks | None:
+def _requested(n: int, text: str, blocks: Sequence[KeyedBlock], named: NamedKeys, told: frozenset[str]) -> _MeantBlocks | None:
     """The blocks of a text that a question names: explicitly, by a word of code or several words, or by a word for few blocks."""
     by_term: dict[str, list[int]] = {}
     for at, block in enumerate(blocks):

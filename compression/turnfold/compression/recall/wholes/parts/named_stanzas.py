@@ -64,7 +64,7 @@ def with_stanzas(
     if not records:
         return worth, ()
     weights = asked.weights * np.log(len(worth) / np.maximum(often, 1))
-    held = {one: _held(asked, one, weights) for one in records}
+    held = {one: _matched_share(asked, one, weights) for one in records}
     most = max(held.values())
     names = words.words(said)
     best = [one for one in records if held[one] >= _BEST * most]
@@ -95,7 +95,7 @@ def _naming(index: PassageIndex, asked: Terms, often: Ints) -> Ints:
     return named
 
 
-def _held(asked: Terms, record: _NamedRecord, weights: Floats) -> float:
+def _matched_share(asked: Terms, record: _NamedRecord, weights: Floats) -> float:
     """A record's share of the question, by the weight of its words."""
     first, last = record.passages
     inside = (asked.hits.passage >= first) & (asked.hits.passage < last)

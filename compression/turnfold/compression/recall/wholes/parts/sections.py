@@ -61,7 +61,7 @@ def find_sections(asked: PartRequest) -> FoundWork:
     if (piece := named_piece(words.fold(question), sources, memo)) is not None:
         quotes, tokens = fitting_spread(sources, [Quote(piece, 0, len(sources[piece].text))], min(room, _MOST), count)
         return FoundWork(tuple(quotes), (), tokens, beside=BESIDE)
-    meant = _meant(held, sources, named, question)
+    meant = _requested(held, sources, named, question)
     if not meant or any(_has(source, meant) for source in behind):
         return FoundWork()
     if may_be_listed(named) and any(_lists(source, named) for source in [*sources, *behind][meant[-1].source + 1 :]):
@@ -97,7 +97,7 @@ def _sections(source: Quotable) -> tuple[HeadedSection, ...]:
     return tuple(found) if len(found) >= _FEWEST else ()
 
 
-def _meant(
+def _requested(
     held: Sequence[Sequence[HeadedSection]], sources: Sequence[Quotable], named: NamedSections, question: str
 ) -> list[_Meant]:
     """The named sections of one text; by title if a title is named."""

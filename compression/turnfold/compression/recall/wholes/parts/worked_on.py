@@ -40,7 +40,7 @@ def with_worked_on(
     """
     weights = {name: weight for name, weight in _weights(index.sources[first:], memo).items() if name not in held}
     begin = int(np.searchsorted(index.source_of, first))
-    facts = {n: found for n in range(begin, len(index.quotes)) if (found := _told(index, n, weights.keys()))}
+    facts = {n: found for n in range(begin, len(index.quotes)) if (found := _names_in(index, n, weights.keys()))}
     part = index.costs[begin:].sum() / max(index.costs.sum(), 1e-9)
     passages = len(index.quotes)
     columns = CoverageColumns((np.ceil(index.costs).astype(int) + FRAME).tolist(), [0.0] * passages, [1.0] * passages, facts)
@@ -68,7 +68,7 @@ def _names(source: Quotable, memo: Memo) -> frozenset[str]:
     return memo.get(("identifiers", source.key), lambda: identifiers([source.text]), lambda found: 100 + _NAME * len(found))
 
 
-def _told(index: PassageIndex, number: int, wanted: Set[str]) -> tuple[str, ...]:
+def _names_in(index: PassageIndex, number: int, wanted: Set[str]) -> tuple[str, ...]:
     """The wanted names that a passage contains."""
     known: dict[int, frozenset[str]] = index.derived("identifiers", dict)
     if number not in known:

@@ -83,7 +83,7 @@ def find_assembled(
     made = _works(messages, memo)
     likely = [one for one in made if len(one.parts) > 1 and (wanted.is_sure or wanted.things & one.begun)]
     code = [one for one in likely if one.is_code] if needs_code(asks) else []
-    work = _meant(code or likely, asks)
+    work = _requested(code or likely, asks)
     if work is None:
         return FoundWork()
     every = [part for one in made if one.is_code == work.is_code for part in one.parts]
@@ -117,12 +117,12 @@ def _weight(shared: Iterable[str], often: Counter[str]) -> float:
 
 def _parts(messages: Sequence[Quotable], memo: Memo) -> Iterable[HeldWork]:
     """The answers to short requests that contain code or are long."""
-    for n, ranges in enumerate(of_each(memo, "made", messages, _made)):
+    for n, ranges in enumerate(of_each(memo, "made", messages, _part_ranges)):
         if n and ranges and messages[n - 1].role == "user" and len(messages[n - 1].text) <= _REQUEST:
             yield held_work(n, messages[n], ranges, 0.0, memo)
 
 
-def _made(message: Quotable) -> tuple[Range, ...]:
+def _part_ranges(message: Quotable) -> tuple[Range, ...]:
     """The code in an answer, or all of a long answer without code."""
     text = message.text
     if message.role != "assistant":
@@ -132,7 +132,7 @@ def _made(message: Quotable) -> tuple[Range, ...]:
     return ((0, len(text)),) if estimate(text) >= _PROSE_TOKENS else ()
 
 
-def _meant(works: Sequence[_PartedWork], asks: str) -> _PartedWork | None:
+def _requested(works: Sequence[_PartedWork], asks: str) -> _PartedWork | None:
     """The work that the question describes best; among equals, the one extended last. None if the question names a kind of work,
     but has no word of the best one, which is not code.
     """

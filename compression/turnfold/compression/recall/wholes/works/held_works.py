@@ -60,7 +60,7 @@ def works_for(
 ) -> list[HeldWork]:
     """The works that may be meant, in order, except those in `taken`, which belong to another request."""
     asked = wanted.asked
-    made = _made(sources, asked, memo)
+    made = _making_answers(sources, asked, memo)
     free = (n for n in range(len(sources)) if n not in taken)
     held = {n: ranges for n in free if (ranges := _ranges(sources[n], asked, is_made=n in made))}
     formed = frozenset(n for n in held if has_form(sources[n].text, asked))
@@ -95,7 +95,7 @@ def _likely_texts(
     Those pasted or made under the given name; else the newest pasted one, or several if that many are requested. Texts that
     discuss them are left out. That a text mentions documents does not make it a likelier document.
     """
-    made = _made(sources, asked, memo)
+    made = _making_answers(sources, asked, memo)
     pasted = [n for n in held if _is_pasted(sources[n])]
     texts = [n for n in held if named[n] and (n in made or n in pasted or _is_headed(sources[n]))]
     if asked.kind == "either":
@@ -146,7 +146,7 @@ def _is_talk(text: str) -> bool:
     return SPEAKER_LABEL.match(text) is not None and not (is_transcript(text) or _is_announced(text))
 
 
-def _made(sources: Sequence[Quotable], asked: AskedWork, memo: Memo) -> frozenset[int]:
+def _making_answers(sources: Sequence[Quotable], asked: AskedWork, memo: Memo) -> frozenset[int]:
     """The answers to users' short messages that request a work of this name."""
     requests = of_each(memo, "making", sources, _making)[:-1]
     answered = (n for n, request in enumerate(requests, 1) if request is not None and request.asks_for(asked))

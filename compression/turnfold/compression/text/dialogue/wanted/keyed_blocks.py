@@ -232,7 +232,7 @@ class _BlockReader:
         elif marked:
             kind = next(name for name in _RANKS if marked[name])
             rank = _RANKS[kind] + (line.count("sub", 0, 12) if kind == "tex" else 2 * line.startswith("---"))
-            if kind == "table" and self._goes_on(n, lines):
+            if kind == "table" and self._continues(n, lines):
                 self._found[self._open[-1]].keys.update(_keys(line))
                 return
             self._close(rank, before)
@@ -266,7 +266,7 @@ class _BlockReader:
         if block.above >= 0 and [*_keys(self._text[slice(*block.head)])] == [_ABOUT]:
             self._found[block.above].keys.update(name)
 
-    def _goes_on(self, n: int, lines: Sequence[tuple[int, str]]) -> bool:
+    def _continues(self, n: int, lines: Sequence[tuple[int, str]]) -> bool:
         """Whether the line above a line in brackets is one too, as in the header of a recorded game."""
         if n == 0 or not self._open or self._found[self._open[-1]].rank != _RANKS["table"]:
             return False

@@ -102,14 +102,14 @@ def step_parts(text: str) -> list[Range]:
         places = [one.place for one in sections if one.level == level]
         if len(places) >= _FEWEST:
             return places
-    blocks = _with_titles(text, _to_be_done(text, paragraphs(text)))
+    blocks = _with_titles(text, _tasks(text, paragraphs(text)))
     if len(blocks) >= _FEWEST:
         return blocks
-    single = _to_be_done(text, lines(text))
+    single = _tasks(text, lines(text))
     return single if len(single) >= _FEWEST else []
 
 
-def _to_be_done(text: str, parts: Sequence[Range]) -> list[Range]:
+def _tasks(text: str, parts: Sequence[Range]) -> list[Range]:
     """The parts without instructions on how to go through the others."""
     return [one for one in parts if not _ONE_BY_ONE.search(words.fold(text[slice(*one)]))]
 
