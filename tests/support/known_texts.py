@@ -1,6 +1,6 @@
 """What a test process has read out of texts before.
 
-Lives here: remembering it, and reading anew where time is measured. Does not belong here: reading, tokens (``known_tokens``).
+This module has remembering it, and reading anew where time is measured. Not here: reading, tokens (``known_tokens``).
 
 Tests shorten the same texts again and again: in other sizes, with other words, on other wires, with an empty memory. More than
 half of all statements are read out of a text out of which they were read before. What is read depends on the arguments alone.
@@ -35,7 +35,7 @@ _READERS: Final = (
     ("text.dialogue.self_statements", "fact_weight"),
     ("text.names.entities", "entities"),
     ("text.passages", "_chunks"),
-    ("text.dialogue.renewals", "_values_of"),
+    ("text.dialogue.updates", "_values_of"),
     ("text.dialogue.standings", "_standings_of"),
     ("text.dialogue.wanted.works", "asked_work"),
     ("text.dialogue.wanted.several_works", "asked_several"),

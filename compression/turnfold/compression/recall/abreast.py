@@ -1,6 +1,6 @@
 """Newer messages that match a question as well as the older ones that are quoted.
 
-This module finds them. Messages that say themselves that they renew others are in ``recall.later``; passages are scored in
+This module finds them. Messages that say themselves that they update others are in ``recall.later``; passages are scored in
 ``ranking``.
 
 Quotes come after everything else in a request, so an older message that is quoted seems to be the newest word. People seldom say

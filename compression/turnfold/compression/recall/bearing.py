@@ -22,7 +22,7 @@ from turnfold.compression.recall.coverage import Coverage, coverage
 from turnfold.compression.recall.fence import FRAME
 from turnfold.compression.recall.greatest import best_places
 from turnfold.compression.recall.held import Held
-from turnfold.compression.recall.later import renewed
+from turnfold.compression.recall.later import with_updates_raised
 from turnfold.compression.recall.named_again import Later, going_on, named_again, told_behind
 from turnfold.compression.recall.passage_index import Floats, Ints, PassageIndex
 from turnfold.compression.recall.question import Question, QuestionTerms, names_unknown, normal_text
@@ -204,7 +204,7 @@ class AskedQuestion:
         worth = with_named_results(index, worth, self.terms, tuning.named_result)
         named = named_factor(index, sources, self.terms, tuning, borrowed=self.asked.borrowed)
         named = named * asker_factor(index, sources, words.fold(self.question.text[:OPENING]), tuning)
-        worth, records = self._of_records(renewed(index, sources, worth * named, memo))
+        worth, records = self._of_records(with_updates_raised(index, sources, worth * named, memo))
         if self.points_back:
             worth = np.where(_pointing_back(index, sources), tuning.points_back * worth, worth)
         if self.fill and self.is_talk:  # even an unrelated passage says more than none; newer ones are preferred
@@ -228,7 +228,7 @@ class AskedQuestion:
             liked = score(index, sources, self.asked.text, self.terms, tuning, like)
             liked = with_called(index, liked, self.terms, tuning.called)
             liked = with_named_results(index, liked, self.terms, tuning.named_result)
-            liked, records = self._of_records(renewed(index, sources, liked * named, memo))
+            liked, records = self._of_records(with_updates_raised(index, sources, liked * named, memo))
             worth = np.round(liked, 6)
             bears = np.zeros(len(worth), dtype=bool)
             bears[best_places(worth, number)] = True

@@ -97,8 +97,8 @@ def recall(
         beside = budget if work.beside is None else min(budget, work.beside)
         budget = max(beside, min(question.whole_room, beside + _needed(work, first, fitting)))
     found = render_quotes(chosen := choose_quotes(quotes, budget, fitting), budget, fitting)
-    may_renew = asking.is_talk and not (asks_for_whole or ranking.is_whole)
-    if may_renew and (newest := asking.newest(found.quotes, quotes, held, memo)):
+    may_update = asking.is_talk and not (asks_for_whole or ranking.is_whole)
+    if may_update and (newest := asking.newest(found.quotes, quotes, held, memo)):
         tokens = tokens_of(with_abreast(quotes, newest)[0]) if newest.behind else fitting
         found = _fit_with(newest, quotes, chosen, budget, most, tokens) or found
     if found.text and isinstance(count, ModelCounter):

@@ -1,7 +1,7 @@
 """What users say later of a thing that they told of before: "we rehearse at the church hall", and then "the hall has mould, so we
 use Otis's garage".
 
-It finds these later messages. Messages that say themselves that they renew others are in ``recall.later``; those that match a
+It finds these later messages. Messages that say themselves that they update others are in ``recall.later``; those that match a
 question as well as what is quoted, in ``recall.abreast``.
 
 People seldom say that something has changed, and the later message often shares no word with the question. But it names the thing

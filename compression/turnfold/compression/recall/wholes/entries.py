@@ -35,7 +35,7 @@ _WRITTEN: Final = lazy.pattern(
     r"([$€£¥₹₽]?)\s?\d+(?:([.,:/])\d+)?\s?([$€£¥₹₽%]|(?:k?cal|kj|km|mi|m|k?g|mg|lbs?|ml|l|oz|min|h|hrs?|s|pages?|steps|reps)\b)?"
 )
 _MONEY: Final = frozenset("$€£¥₹₽")
-_DAYS: Final = lexicon("renewals")["days"]
+_DAYS: Final = lexicon("updates")["days"]
 
 
 class _KeptEntry(NamedTuple):

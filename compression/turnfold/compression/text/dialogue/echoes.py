@@ -15,14 +15,14 @@ from typing import Final
 
 from turnfold.compression import lazy
 from turnfold.compression.memo import Memo, continued_by_key
-from turnfold.compression.text.dialogue.renewals import LONGEST
 from turnfold.compression.text.dialogue.turns import is_labelled
+from turnfold.compression.text.dialogue.updates import LONGEST
 from turnfold.compression.text.lexicon import one_of
 from turnfold.compression.text.lower import lower_text, words
 from turnfold.compression.text.quotes import Quotable
 
 #: What asks, or offers one of several.
-_CHOICE: Final = lazy.pattern(rf"[?？؟]|(?<!\w)(?:{one_of('renewals', 'choice')})(?!\w)|{one_of('renewals', 'run-on choice')}")
+_CHOICE: Final = lazy.pattern(rf"[?？؟]|(?<!\w)(?:{one_of('updates', 'choice')})(?!\w)|{one_of('updates', 'run-on choice')}")
 _STEM: Final = 5  # letters by which two forms of a word are considered equal
 _OPENING: Final = lazy.pattern(r"\s*[^\W\d_]+(?:[ '’][^\W\d_]+){0,2}\s*[:：,،、。.!！—–-]+\s*(?=\S)")
 _NUMBERED: Final = lazy.pattern(r"(?<![\w.,])\d{1,2}[.)](?=\s)")

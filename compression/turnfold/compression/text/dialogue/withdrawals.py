@@ -1,7 +1,7 @@
 """Messages that withdraw something by its name: "let's drop Celery", "forget what I said about Hakone".
 
-It tells which message takes back what which said. Values that are stated anew are in ``renewals``, the words themselves in
-``lexicon/renewals.txt``.
+It tells which message takes back what which said. Values that are stated anew are in ``updates``, the words themselves in
+``lexicon/updates.txt``.
 
 A clause with a word of withdrawal ("drop", "no longer", "instead of"), or one that denies a thing where another is put in its
 place ("not the Ryanair one, but"), names what is taken back. Of the words in it the one that the fewest earlier messages have
@@ -28,11 +28,11 @@ _RARE: Final = 4  # messages that may name it at most
 _STEM: Final = 6  # letters by which two forms of a word are considered equal
 _SHORTEST: Final = 3
 _ENDING: Final = 2  # additional letters of a form
-_TABLE: Final = lexicon("renewals")
+_TABLE: Final = lexicon("updates")
 _CONTRAST: Final = _TABLE["contrast"]
 _SIGNS: Final = r".,;:!?\n…，。；：！？،؛।"
 _CLAUSE: Final = lazy.pattern(rf"[^{_SIGNS}]+")
-_one_of: Final = partial(one_of, "renewals")
+_one_of: Final = partial(one_of, "updates")
 _WITHDRAWS: Final = lazy.pattern(rf"(?<!\w)(?:{_one_of('withdrawn')})(?!\w)|{_one_of('run-on withdrawn')}")
 _RUN_ON: Final = lazy.pattern(_one_of("run-on withdrawn"))
 # "Don't forget the towels" retracts nothing.

@@ -1,12 +1,12 @@
 """Messages that replace an earlier statement: "they moved it, Friday now", "the 14th, not the 12th".
 
-It tells which message renews which. What follows is decided in ``shorten.told`` and ``recall.later``. Things that are taken back
-by their names are in ``withdrawals``, the words in ``lexicon/renewals.txt``.
+It tells which message updates which. What follows is decided in ``shorten.told`` and ``recall.later``. Things that are taken back
+by their names are in ``withdrawals``, the words in ``lexicon/updates.txt``.
 
-A message renews another of the same speaker if it denies a value that the other told ("not the 12th"), or says that something
+A message updates another of the same speaker if it denies a value that the other told ("not the 12th"), or says that something
 changed ("now", "moved"), or that it is a correction ("no sorry, Thursday"), and tells a value of the same kind: a day, a time, a
 date, a figure with the same unit. A bare figure tells nothing of its kind, and must be denied. Of several earlier messages it
-renews the one that shares most of its words, of equal ones the last.
+updates the one that shares most of its words, of equal ones the last.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from turnfold.compression.text.words import is_function_word
 LONGEST: Final = 240  # characters of a message that updates another
 _LONGEST_TOLD: Final = 600  # characters of an updated message
 _FARTHEST: Final = 200  # user messages between them
-_TABLE: Final = lexicon("renewals")
+_TABLE: Final = lexicon("updates")
 _CHANGED: Final = _TABLE["changed"]
 _DAYS, _NUMBER_WORDS = _TABLE["days"], _TABLE["numbers"]
 _RUN_ON_CHANGED: Final = lazy.pattern("|".join(sorted(map(re.escape, _TABLE["run-on changed"]))))
@@ -58,7 +58,7 @@ _LARGE: Final = 4  # characters of a large figure
 _OF_KIND: Final = 2  # evidence from a value of the same kind: a day, a time, a figure with a unit
 
 
-_one_of: Final = partial(one_of, "renewals")
+_one_of: Final = partial(one_of, "updates")
 _CHANGING: Final = lazy.pattern(rf"(?<!\w)(?:{_one_of('changing')})(?!\w)")
 _CORRECTING: Final = lazy.pattern(
     rf"(?=\w)(?:(?:{_one_of('refuses')})(?!\w)[\s,.!…-]*)*(?P<corrects>(?:{_one_of('corrects')})(?!\w)[\s,.:!…-]*)?(?<=[^\w])"
@@ -78,7 +78,7 @@ _MONTH: Final = lazy.pattern(rf"(?<!\w)(?:{_MONTHS}) (?:the )?\Z")
 _NOT_BEHIND: Final = lazy.pattern(rf"{_GAP}(?:{_one_of('not behind')})")
 
 
-class Renewal(NamedTuple):
+class StatementUpdate(NamedTuple):
     """The message at `newer` updates the statement of the one at `older` in the range that begins at `start`."""
 
     newer: int
@@ -108,7 +108,7 @@ class _ToldValues(NamedTuple):
 _NOTHING: Final = _ToldValues((), (), False, frozenset(), "")
 
 
-def renewals(sources: Sequence[Quotable], memo: Memo) -> list[Renewal]:
+def updates(sources: Sequence[Quotable], memo: Memo) -> list[StatementUpdate]:
     """The user messages that update earlier ones, in order of the newer messages."""
 
     def run(known: _Known | None, same: int) -> _Known:
@@ -129,7 +129,7 @@ class _Known(NamedTuple):
 
     read: list[_ToldValues]
     telling: list[int]
-    found: list[Renewal]
+    found: list[StatementUpdate]
     said: SaidTexts
 
     def weight(self) -> int:
@@ -145,21 +145,21 @@ def _read_on(known: _Known, same: int, sources: Sequence[Quotable], memo: Memo) 
     said = known.said.first(same)
     for newer in range(same, len(sources)):
         own = read[newer]
-        renewing: list[Renewal] = []
-        older = _renewed(own, read, telling[-_FARTHEST:]) if _puts_in_place(own) else None
+        updating: list[StatementUpdate] = []
+        older = _updated_statement(own, read, telling[-_FARTHEST:]) if _puts_in_place(own) else None
         if older is not None and sources[older[0]].name == sources[newer].name:
-            renewing += (Renewal(newer, at, start) for at, start in _repeated(older, sources, read[older[0]], memo))
+            updating += (StatementUpdate(newer, at, start) for at, start in _repeated(older, sources, read[older[0]], memo))
         if own.takes_back:
             said = said.up_to(newer, sources)
-            valued = {one.older for one in renewing}
-            renewing += (Renewal(newer, *one) for one in naming(own.takes_back, newer, said) if one[0] not in valued)
-        found += sorted(renewing)
+            valued = {one.older for one in updating}
+            updating += (StatementUpdate(newer, *one) for one in naming(own.takes_back, newer, said) if one[0] not in valued)
+        found += sorted(updating)
         if own.values:
             telling.append(newer)
     return _Known(read, telling, found, said)
 
 
-def may_renew(source: Quotable, memo: Memo) -> bool:
+def may_update(source: Quotable, memo: Memo) -> bool:
     """Whether a message may update an earlier one; False is certain."""
     if source.role != "user":
         return False
@@ -272,7 +272,7 @@ def _is_denied(low: str, one: _Value) -> bool:
     return bool(_NOT_BEHIND.match(low, one.start + len(one.value)))
 
 
-def _renewed(said: _ToldValues, read: Sequence[_ToldValues], telling: Sequence[int]) -> tuple[int, int] | None:
+def _updated_statement(said: _ToldValues, read: Sequence[_ToldValues], telling: Sequence[int]) -> tuple[int, int] | None:
     """The message that is updated, and the position of the value in it."""
     denied = {one.value for one in said.denied}
     best: tuple[float, int, int] | None = None

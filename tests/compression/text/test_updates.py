@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.support.cases import each
 from turnfold.compression.memo import Memo
-from turnfold.compression.text.dialogue.renewals import renewals
+from turnfold.compression.text.dialogue.updates import updates
 from turnfold.compression.text.quotes import Source
 
 
@@ -12,7 +12,7 @@ def _pairs(*said: str) -> list[tuple[int, int]]:
     """Renewals among messages; those of the assistant begin with ">"."""
     roles = [("assistant", text[1:]) if text.startswith(">") else ("user", text) for text in said]
     sources = [Source(role, text, str(n).encode()) for n, (role, text) in enumerate(roles)]
-    return [(one.newer, one.older) for one in renewals(sources, Memo())]
+    return [(one.newer, one.older) for one in updates(sources, Memo())]
 
 
 @each(
@@ -49,7 +49,7 @@ def _pairs(*said: str) -> list[tuple[int, int]]:
         ("งบประมาณ 600,000 บาท", "งบตอนนี้เป็น 750,000 บาท"),
     ],
 )
-def test_a_value_told_anew_renews_the_message_that_told_it(old: str, new: str) -> None:
+def test_a_value_told_anew_updates_the_message_that_told_it(old: str, new: str) -> None:
     assert _pairs(old, ">Good.", "And how is the weather?", ">Fine.", new) == [(4, 0)]
 
 
@@ -76,7 +76,7 @@ def test_a_value_told_anew_renews_the_message_that_told_it(old: str, new: str) -
         ("배송은 월요일이에요.", "미안, 수요일이에요"),
     ],
 )
-def test_a_bare_correction_renews_what_it_corrects(old: str, new: str) -> None:
+def test_a_bare_correction_updates_what_it_corrects(old: str, new: str) -> None:
     assert _pairs(old, ">OK.", new) == [(2, 0)]
 
 
@@ -93,11 +93,11 @@ def test_an_excuse_corrects_nothing(said: str) -> None:
     assert _pairs("The meeting is on Tuesday.", ">OK.", said) == []
 
 
-def test_what_the_answer_says_again_is_renewed_too() -> None:
+def test_what_the_answer_says_again_is_updated_too() -> None:
     assert _pairs("It is on Monday.", ">Monday, then.", "They moved it to Friday.") == [(2, 0), (2, 1)]
 
 
-def test_of_several_messages_the_one_about_the_same_is_renewed() -> None:
+def test_of_several_messages_the_one_about_the_same_is_updated() -> None:
     assert _pairs("The rent is 600 euros.", ">Ok.", "The bike was 250 euros.", ">Ok.", "The rent is 650 euros now.") == [(4, 0)]
 
 
