@@ -7,8 +7,8 @@
     python -m benchmarks.bills --shapes         # made-up conversations of many shapes, ended at every request, in all columns
     python -m benchmarks.bills --uses           # pauses, branches, batches, marks, clients that rewrite; with the books
 
-Lives here: replays in lockstep (no HTTP): each request is folded with what usage has shown of those before it, so that figures
-are the same in every run. Does not belong here: the cache model (``support.caches``), learning (``proxy.learning``).
+Replays run in lockstep (without HTTP): each request is folded with what the usage of earlier ones has shown, so that figures are
+the same in every run. The cache model is in ``support.caches``, learning in ``proxy.learning``.
 
 Cold requests are drawn as by the evaluation kit's `cost`. Beside the sum stand the worst conversation of 20 requests and more,
 the worst shorter one, and, as a conversation may end at any request, the ends at which it would have cost more than without

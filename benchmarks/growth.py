@@ -12,7 +12,7 @@ the rounds, each with other texts. A line is fitted to these by least squares fr
 each 100 turns, with the standard error, and its values at both ends. Processor time is that of all threads and
 processes of a server, in nanoseconds from the scheduler.
 
-Lives here: conversations of short turns, and measuring them. Does not belong here: latency (``latency``), load (``throughput``).
+It makes conversations of short turns and measures them. Latency is measured in ``latency``, load in ``throughput``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Hits of Anthropic's cache, with its look-back of 20 blocks, with and without folding.
 
-Lives here: sessions of a coding agent played against a simulated cache, unfolded and folded, and the table of both. Does not
-belong here: the cache and the sessions (``support.lookback``).
+Sessions of a coding agent are played against a simulated cache, unfolded and folded, for a table of both. The cache and the
+sessions are in ``support.lookback``.
 
     python -m benchmarks.lookback            # about 1,000 requests
 """

@@ -3,8 +3,8 @@
     python -m benchmarks.summaries cost --sets chat_sharegpt NC_locomo --limit 3 --miss 0.3
     python -m benchmarks.summaries survives --sets NC_locomo --limit 3
 
-Lives here: replaying conversations through the engine with a scripted writer, and the arithmetic. Does not belong here: the cache
-model (``support.caches``), a real model: none was available, so what is measured is the frame, not a model's skill.
+Conversations are replayed through the engine with a scripted writer; the rest is arithmetic. The cache model is in
+``support.caches``. No real model was available, so what is measured is the frame, not a model's skill.
 
 ``cost`` replays every request twice: with summaries of blocks, and without. The writer answers between two requests with a
 summary of the length that it is asked for (at most 300 tokens) made of the block's own sentences; each call is paid at the price

@@ -1,6 +1,6 @@
 """The house stands as DESIGN says, and the rules that watch it can fail.
 
-Lives here: the verdict on the source roots, and for every rule samples that break it and samples that do not.
+These tests cover the verdict on the source roots, and for every rule samples that break it and samples that do not.
 """
 
 from __future__ import annotations

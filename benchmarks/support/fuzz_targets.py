@@ -1,7 +1,7 @@
 """What is fuzzed, and what must hold of it.
 
-Lives here: one function for each target, which raises when a promise is broken, and inputs to start from. Does not belong here:
-mutations, time (``benchmarks.fuzz``).
+There is one function for each target, which raises when a promise is broken, with inputs to start from. Mutations and time are in
+``benchmarks.fuzz``.
 
 A target raises nothing for any bytes but when something of ours is wrong: the refusals that are promised are caught here.
 """

@@ -1,7 +1,7 @@
 """Turnfold in process, at a clock that is set: the engine, what it learns, and its books, without HTTP.
 
-Lives here: from a request to what is forwarded, from the upstream's usage to what the books say. Does not belong here: the
-upstream, sums, conversations.
+It leads from a request to what is forwarded, and from the upstream's usage to what the books say. The caller has the upstream,
+the sums and the conversations.
 """
 
 from __future__ import annotations

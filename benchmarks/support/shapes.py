@@ -1,7 +1,7 @@
 """Conversations of many shapes, made from a seed, on the wire that a price column's clients speak.
 
-Lives here: neutral turns, what shapes they come in, and the requests that a client sends of them. Does not belong here: folding,
-caches, bills.
+It has neutral turns, the shapes they come in, and the requests that a client sends of them. Folding, caches and bills are
+elsewhere.
 
 Half of the questions name something that was said before, so that recall has something to quote.
 """

@@ -1,7 +1,7 @@
 """What is fuzzed of the shell: addresses that an operator writes, what a worker says to its parent, what a damaged store holds.
 
-Lives here: one function for each target, and inputs to start from, as in ``fuzz_targets``. Does not belong here: mutations
-(``benchmarks.fuzz``), bodies and streams (``fuzz_targets``).
+There is one function for each target, with inputs to start from, as in ``fuzz_targets``, which has bodies and streams. Mutations
+are in ``benchmarks.fuzz``.
 """
 
 from __future__ import annotations

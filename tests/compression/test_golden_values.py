@@ -1,6 +1,6 @@
 """Defaults, and histories of every size, byte for byte (``tests.support.golden`` says when to write the files anew).
 
-Lives here: what a caller gets who says nothing; what is told of a history in every room. Does not belong here: layers, exports
+These tests show what a caller gets who says nothing; what is told of a history in every room. They leave out layers, exports
 (``test_golden.py``).
 """
 

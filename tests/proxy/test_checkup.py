@@ -1,6 +1,6 @@
 """Everything that ``turnfold doctor`` finds in installations of many sorts (``tests.support.golden`` says when to write anew).
 
-Lives here: whole findings of settings, upstreams and stores. Does not belong here: printing, what stops a start
+These tests cover whole findings of settings, upstreams and stores. They leave out printing, what stops a start
 (``test_preflight``), damaged files and models of sentence vectors, which have tests beside their own.
 """
 

@@ -1,6 +1,6 @@
 """What is private leaves every text before it is stored.
 
-Lives here: that no store of the proxy's ever holds such text. Does not belong here: what counts as private
+These tests show that no store of the proxy's ever holds such text. They leave out what counts as private
 (``tests/compression/text/test_private.py``).
 """
 

@@ -1,6 +1,6 @@
 """Records of states in a store, and the station where the store fails it.
 
-Lives here: changes that meet, records of another release, a store that is away. Does not belong here: HTTP.
+These tests cover changes that meet, records of another release, a store that is away. They leave out HTTP.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """How long the proxy waits, and for how long it keeps its records, to the second.
 
-Lives here: waits by a clock that jumps (`tests.support.no_time`), and the lives of records as a store is told them. Does
-not belong here: what comes of a wait that needs sockets or threads (beside the parts that wait).
+These tests cover waits by a clock that jumps (`tests.support.no_time`), and the lives of records as a store is told them. They
+leave out what comes of a wait that needs sockets or threads (beside the parts that wait).
 """
 
 from __future__ import annotations

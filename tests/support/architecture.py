@@ -1,7 +1,7 @@
 """The rules of the house, as functions from parsed modules to findings.
 
-Lives here: reading the source roots, and one function per rule. Does not belong here: the verdict (``test_architecture.py``
-asserts), importing the modules that are read: a module that breaks a rule may not even import.
+It reads the source roots and has one function per rule; ``test_architecture.py`` asserts. The modules are read, never imported,
+since a module that breaks a rule may not even import.
 
 A finding is one line, ``module:line what is wrong``; no findings, nothing wrong.
 """

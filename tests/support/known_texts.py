@@ -1,6 +1,6 @@
 """What a test process has read out of texts before.
 
-This module has remembering it, and reading anew where time is measured. Not here: reading, tokens (``known_tokens``).
+It remembers what was read, and reads anew where time is measured. Tokens are remembered in ``known_tokens``.
 
 Tests shorten the same texts again and again: in other sizes, with other words, on other wires, with an empty memory. More than
 half of all statements are read out of a text out of which they were read before. What is read depends on the arguments alone.

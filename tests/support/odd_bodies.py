@@ -1,8 +1,7 @@
 """Bodies of three wires with parts that clients seldom send, in places where they hardly belong.
 
-Lives here: parts and items of every kind, bodies made of them from a seed, and changes to whatever is read from such a body. Does
-not belong here: what becomes of them (the tests whose outputs are kept as files compare that), what upstreams accept
-(``three_wires.py``).
+It has parts and items of every kind, bodies made of them from a seed, and changes to whatever is read from such a body. Tests
+with golden files compare what becomes of them; what upstreams accept is in ``three_wires.py``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The prefix classifier and the replay driver tell good folds from bad ones.
 
-Lives here: folds made for the purpose, each breaking or keeping law 4 in its own way. Does not belong here: the product's fold.
+The folds are made for the purpose, each breaking or keeping law 4 in its own way. The product's fold is tested elsewhere.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """One conversation as it comes on each of the three wires, and what each wire's upstream refuses.
 
-Lives here: conversations of ``block_conversations`` (thinking, images, hosted tools, marks) written for chat completions and for
-Responses, and one judge for all three. Does not belong here: making conversations; the rules themselves.
+Conversations of ``block_conversations`` (thinking, images, hosted tools, marks) are written for chat completions and for
+Responses, with one judge for all three. The rules themselves are elsewhere.
 """
 
 from __future__ import annotations

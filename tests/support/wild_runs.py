@@ -1,7 +1,7 @@
 """Odd sessions through the engine, each request held against what its provider takes.
 
-Lives here: folds and recoveries of the sessions that ``wild_sessions`` makes, and what is wrong with them. Does not belong here:
-HTTP; the rules.
+It folds and recovers the sessions that ``wild_sessions`` makes, and says what is wrong with the outcome. There is no HTTP; the
+rules are in ``provider_rules``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A result that is too large for its budget or window keeps what the user asked for, and the budget is met.
 
-Lives here: cutting the newest results. Does not belong here: how a text is cut in the middle (``test_middle.py``).
+These tests cover cutting the newest results. They leave out how a text is cut in the middle (``test_middle.py``).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What is cut of a result beside a folded past: the question is the user's, and the whole text can be had again by its name.
 
-Lives here: results that are too large behind a folded conversation. Does not belong here: a result alone (``test_asked``).
+These tests cover results that are too large behind a folded conversation. They leave out a result alone (``test_asked``).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What is quoted of a tool's result says which call it answers.
 
-Lives here: results of alike calls through folds on the three wires, and what the labels show. Does not belong here: the fence's
+These tests cover results of alike calls through folds on the three wires, and what the labels show. They leave out the fence's
 escaping in general (``recall.test_fence``), which results are quoted.
 """
 

@@ -1,7 +1,7 @@
 """What a fold is weighed by, on a grid of conversations (``tests.support.golden`` says when to write the file anew).
 
-Lives here: every figure of the policy for shapes, prices, sizes and budgets on both sides of each of its borders. A fold shows
-few of them, and rounds. Does not belong here: what they should be (``test_policy.py``), whole replays (``test_golden.py``).
+These tests cover every figure of the policy for shapes, prices, sizes and budgets on both sides of each of its borders. A fold
+shows few of them, and rounds. They leave out what they should be (``test_policy.py``), whole replays (``test_golden.py``).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Long results do not push out what an agent did just before them.
 
-Lives here: tool loops on the three wires that end in a result longer than what a fold keeps. Does not belong here: folds of
+These tests cover tool loops on the three wires that end in a result longer than what a fold keeps. They leave out folds of
 messages that are whole or gone (``test_sealed``).
 """
 

@@ -1,7 +1,7 @@
 """Under a budget, a tool loop keeps what its task asks for.
 
-Lives here: agents with one user message, whose newest steps are all that a budget has room for. Does not belong here: recall
-for a person's next message (``test_ask``).
+These tests cover agents with one user message, whose newest steps are all that a budget has room for. They leave out recall for a
+person's next message (``test_ask``).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Of pasted data the block or the rows that a question names are there whole: a service, a table, a file of a diff, row 12.
 
-Lives here: data pasted into a talk or written by the model, and questions long after. Does not belong here: rows that are told by
+These tests cover data pasted into a talk or written by the model, and questions long after. They leave out rows that are told by
 what they hold (``test_named_rows``), sections of documents (``test_named_sections``), code.
 """
 

@@ -1,6 +1,6 @@
 """Of a long text that was pasted a section that a question names is there whole: by its number, or by its heading.
 
-Lives here: texts pasted into a talk, and questions long after. Does not belong here: parts by their place ("the second stanza"),
+These tests cover texts pasted into a talk, and questions long after. They leave out parts by their place ("the second stanza"),
 texts that are asked for whole (``test_works``).
 """
 

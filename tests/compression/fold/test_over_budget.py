@@ -1,6 +1,6 @@
 """A request that goes out unfolded although it exceeds its budget says so.
 
-Lives here: what a fold says of a budget that it could not meet. Does not belong here: how it meets one (``test_golden.py``).
+These tests show what a fold says of a budget that it could not meet. They leave out how it meets one (``test_golden.py``).
 """
 
 from __future__ import annotations

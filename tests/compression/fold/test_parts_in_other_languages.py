@@ -1,6 +1,6 @@
 """Parts of pasted texts that a question names in other languages, also in scripts that write no spaces between words.
 
-Lives here: sections, paragraphs, moments, code and offered things, asked for in a dozen languages. Does not belong here: what is
+These tests cover sections, paragraphs, moments, code and offered things, asked for in a dozen languages. They leave out what is
 quoted of each in English (``test_named_sections`` and its neighbours), the same of made works (``test_works``).
 """
 

@@ -1,6 +1,6 @@
 """A newest message that is only a picture: the words that it belongs to stay beside it, however small the budget.
 
-Lives here: the question in front of a picture. Does not belong here: attachments in older turns (``test_attachments``).
+These tests cover the question in front of a picture. They leave out attachments in older turns (``test_attachments``).
 """
 
 from __future__ import annotations

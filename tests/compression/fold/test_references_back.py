@@ -1,6 +1,6 @@
 """Whoever refers to a thing by its place, its label or its version gets it sent along, however long ago that was.
 
-Lives here: such references, through folds. Does not belong here: versions that share most of their words (``test_versions``),
+These tests cover such references, through folds. They leave out versions that share most of their words (``test_versions``),
 parts of one text (``test_placed_parts``).
 """
 

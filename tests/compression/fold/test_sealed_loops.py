@@ -1,6 +1,6 @@
 """Long tool loops whose calls carry sealed reasoning, which is whole or gone: they are folded as soon as it pays.
 
-Lives here: when such a loop is folded, and what its newest steps still have. Does not belong here: what a fold does to a sealed
+These tests show when such a loop is folded, and what its newest steps still have. They leave out what a fold does to a sealed
 message (``test_sealed.py``), bills (``benchmarks.agents``).
 """
 

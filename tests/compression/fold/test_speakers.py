@@ -1,6 +1,6 @@
 """In a chat of many, what is quoted says who said it: agents' frameworks and bots tell speakers apart by `name` alone.
 
-Lives here: names beside texts through folds. Does not belong here: who wrote what of a pasted chat.
+These tests cover names beside texts through folds. They leave out who wrote what of a pasted chat.
 """
 
 from __future__ import annotations

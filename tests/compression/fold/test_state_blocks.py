@@ -1,6 +1,6 @@
 """The conversation's state beside a fold.
 
-Lives here: where its blocks stand, and the laws with a state. Does not belong here: rules of directives, HTTP.
+These tests show where its blocks stand, and the laws with a state. They leave out rules of directives, HTTP.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Agents that get results as a user's messages, under a budget: while they work, requests only append.
 
-Lives here: how often such a request rewrites what was sent before. Does not belong here: native calls (``fit.test_steady``), what
-a fold keeps of such agents.
+These tests show how often such a request rewrites what was sent before. They leave out native calls (``fit.test_steady``), what a
+fold keeps of such agents.
 """
 
 from __future__ import annotations

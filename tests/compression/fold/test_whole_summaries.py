@@ -1,6 +1,6 @@
 """A request for a summary of everything, without a budget: it is sent whole where the folds so far have saved what that costs.
 
-Lives here: what is forwarded for such a request, and for those around it. Does not belong here: what it holds under a budget
+These tests show what is forwarded for such a request, and for those around it. They leave out what it holds under a budget
 (``test_summary_requests``), which messages are such requests (``text.test_requests``).
 """
 

@@ -1,6 +1,6 @@
 """Of a result's record of several lines that a question names, the lines are quoted that do not name it.
 
-Lives here: an agent's old result, twenty messages, and the question. Does not belong here: where records lie
+These tests cover an agent's old result, twenty messages, and the question. They leave out where records lie
 (``text.test_stanzas``), records of JSON that are named by a number (``test_whole_records``).
 """
 

@@ -1,6 +1,6 @@
 """Reversible compression of messages, case by case (system E).
 
-Lives here: options, fields, what stays byte for byte, references, budgets, provenance, the trace. Does not belong here: laws over
+These tests cover options, fields, what stays byte for byte, references, budgets, provenance, the trace. They leave out laws over
 random messages (``test_roundtrip_laws``), summarizers (``flows/test_summarizers``).
 """
 

@@ -1,6 +1,6 @@
 """Every rule and every prompt of the directive grammar, without outside data.
 
-Lives here: the grammar's table as cases. Does not belong here: the proxy's side (guards, placement).
+These tests cover the grammar's table as cases. They leave out the proxy's side (guards, placement).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What belongs together in short dialogues and lists (``tests.support.golden`` says when to write the file anew).
 
-Lives here: pieces that tie sentences, side by side in every order, with and without a speaker. Does not belong here: one phrase
-in each place (``test_golden_ties.py``).
+These tests cover pieces that tie sentences, side by side in every order, with and without a speaker. They leave out one phrase in
+each place (``test_golden_ties.py``).
 """
 
 from __future__ import annotations

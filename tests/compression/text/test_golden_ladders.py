@@ -1,7 +1,7 @@
 """Which sentences need which, one word or one sentence more at a time (``tests.support.golden`` says when to write anew).
 
-Lives here: for each rule that counts a sentence that it is for, made longer word by word, and moved away from what it speaks of
-sentence by sentence, so that every limit lies between two of them. Does not belong here: one phrase in each place
+These tests cover for each rule that counts a sentence that it is for, made longer word by word, and moved away from what it
+speaks of sentence by sentence, so that every limit lies between two of them. They leave out one phrase in each place
 (``test_golden_ties.py``), texts of odd pieces (``test_golden.py``).
 """
 

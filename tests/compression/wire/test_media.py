@@ -1,6 +1,6 @@
 """What a marker says of something attached: its kind, name and size, on each wire, and nothing that looks like a marker.
 
-Lives here: labels. Does not belong here: which attachments stay (``tests/compression/fold/test_attachments.py``).
+These tests cover labels. They leave out which attachments stay (``tests/compression/fold/test_attachments.py``).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Kinds of items, blocks and fields that the providers' newer SDKs have (anthropic 2.13, openai 3.3), each as a client sends it.
 
-Lives here: what is counted of them, quoted, kept, and left to the provider. Does not belong here: rules that all kinds share
+These tests show what is counted of them, quoted, kept, and left to the provider. They leave out rules that all kinds share
 (``test_messages``, ``test_responses``, ``fold.test_provider_rules``).
 """
 

@@ -1,6 +1,6 @@
 """Our own answers read as any other response.
 
-Lives here: bodies and streams checked by the SDK's own types. Does not belong here: sockets.
+These tests cover bodies and streams checked by the SDK's own types. They leave out sockets.
 """
 
 from __future__ import annotations

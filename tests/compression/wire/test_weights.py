@@ -1,6 +1,6 @@
 """What reading a body leaves in memory is counted for about what it takes, on every wire.
 
-Lives here: what is put into a memo, held against the body's size. Does not belong here: what a memo does with it.
+These tests show what is put into a memo, held against the body's size. They leave out what a memo does with it.
 """
 
 from __future__ import annotations

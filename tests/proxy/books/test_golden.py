@@ -1,7 +1,7 @@
 """What the books make of many receipts (``tests.support.golden`` says when to write the files anew).
 
-Lives here: conversations of receipts as providers bill them, through the cache model, the sums and the report. Does not belong
-here: whether the model is right (``cache_model/test_replayed_cache`` replays a provider's cache beside it).
+These tests cover conversations of receipts as providers bill them, through the cache model, the sums and the report. They leave
+out whether the model is right (``cache_model/test_replayed_cache`` replays a provider's cache beside it).
 """
 
 from __future__ import annotations

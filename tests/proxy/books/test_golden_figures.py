@@ -1,6 +1,6 @@
 """The figures and sentences of reports, over grids of small sums (``tests.support.golden`` says when to write the files anew).
 
-Lives here: what is computed and said of given sums, times as people write them, what a query may ask. Does not belong here: many
+These tests show what is computed and said of given sums, times as people write them, what a query may ask. They leave out many
 receipts at once (``test_golden``).
 """
 

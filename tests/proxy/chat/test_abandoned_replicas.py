@@ -1,7 +1,7 @@
 """Folds that take too long, through whole proxies: what one replica has learned of a conversation, all of them act on, and no
 prefix changes for it.
 
-Lives here: replicas, and what they ask the store. Does not belong here: one process's rules (``test_abandoning``), folds in
+These tests cover replicas, and what they ask the store. They leave out one process's rules (``test_abandoning``), folds in
 processes (``test_elsewhere``).
 """
 

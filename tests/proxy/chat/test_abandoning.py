@@ -1,6 +1,6 @@
 """Folds that take too long: how long a request waits for one, what it remembers and tells others, and what goes on behind it.
 
-Lives here: the rules of one process, with folds that end when a test says so. Does not belong here: whole proxies
+These tests cover the rules of one process, with folds that end when a test says so. They leave out whole proxies
 (``test_abandoned_replicas``).
 """
 

@@ -1,6 +1,6 @@
 """What commands print, whole (``tests.support.golden`` says when to write the file anew).
 
-Lives here: fixed answers of a server, and fixed files, through the commands onto the screen. Does not belong here: whether the
+These tests cover fixed answers of a server, and fixed files, through the commands onto the screen. They leave out whether the
 figures are right (``books``), what depends on the time of day or on the machine.
 """
 

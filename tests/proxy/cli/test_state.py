@@ -1,6 +1,6 @@
 """``turnfold state``: lines in, lines or JSON objects out.
 
-Lives here: the command as a user calls it. Does not belong here: rules of the engine.
+These tests cover the command as a user calls it. They leave out rules of the engine.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Headers on their way through: what crosses, what does not, in which order.
 
-Lives here: the functions by tables. Does not belong here: what servers and clients make of it on the wire (``test_edges``).
+These tests cover the functions by tables. They leave out what servers and clients make of it on the wire (``test_edges``).
 """
 
 from __future__ import annotations

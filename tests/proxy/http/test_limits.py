@@ -1,6 +1,6 @@
 """Limits on both sides of their border: heads, hosts, bodies each and together.
 
-Lives here: the functions by tables. Does not belong here: bodies that stall or never finish, on the wire (``test_edges``).
+These tests cover the functions by tables. They leave out bodies that stall or never finish, on the wire (``test_edges``).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What the process that folds answers to each piece of work, frame by frame (``tests.support.golden`` says when to write anew).
 
-Lives here: its loop in this process, from frames to frames. Does not belong here: starting and killing it, what becomes of its
+These tests cover its loop in this process, from frames to frames. They leave out starting and killing it, what becomes of its
 answers (``chat/test_elsewhere.py``).
 """
 

@@ -1,7 +1,7 @@
 """What is decided behind a long rest, among replicas that share a store: all of them send the same bytes, and no prefix changes
 without a fold event.
 
-Lives here: conversations that hop between processes at a clock that is set. Does not belong here: how a rest is measured
+These tests cover conversations that hop between processes at a clock that is set. They leave out how a rest is measured
 (``test_pauses``), decisions that follow from the messages (``test_deciding``).
 """
 

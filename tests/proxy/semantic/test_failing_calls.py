@@ -1,6 +1,6 @@
 """What a call for vectors that fails means for the next ones (``tests.support.golden`` says when to write the files anew).
 
-Lives here: the encoder, with answers that are made up and a clock that a test moves. Does not belong here: the wire, HTTP
+These tests cover the encoder, with answers that are made up and a clock that a test moves. They leave out the wire, HTTP
 (``test_upstream_vectors``).
 """
 
