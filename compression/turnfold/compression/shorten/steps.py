@@ -1,7 +1,7 @@
 """Entries that users log in a chat, step by step: "coffee 4.20", "Logged."; "could you make that 12?", "Sure, changed."
 
 It finds these messages, and what each needs of the previous answer. How much of it is quoted is decided in ``told``,
-``recall.ledger`` and ``recall.wholes.entries``.
+``recall.ledger`` and ``recall.wholes.exchanges.entries``.
 
 A step is short and tells something, or is a list of such; what asks is one where the answer says that something was done, or if
 it tells something before it asks over all: "coffee 4.20. What's my total?". Whoever answers a question in a word ("the second",

@@ -10,15 +10,14 @@ where it is about all of them, what they define is quoted (``code_outline``).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
-from turnfold.compression.memo import Memo, of_each
+from turnfold.compression.memo import of_each
 from turnfold.compression.recall.fence import quote_tokens
 from turnfold.compression.recall.wholes.found_work import FoundWork
 from turnfold.compression.recall.wholes.parts.code_outline import find_outline
 from turnfold.compression.recall.wholes.parts.code_parts import code_parts, printed_parts
-from turnfold.compression.recall.wholes.parts.request import BESIDE, PartRequest
+from turnfold.compression.recall.wholes.request import BESIDE, WholeRequest
 from turnfold.compression.text import words
 from turnfold.compression.text.dialogue.wanted.code_blocks import CodeBlock, code_blocks
 from turnfold.compression.text.dialogue.wanted.materials import is_about_all_code, names_all_code, needs_code
@@ -36,24 +35,13 @@ class _Handed(NamedTuple):
     names: frozenset[str]
 
 
-def find_code(
-    sources: Sequence[Quotable],
-    behind: Sequence[Quotable],
-    folded: str,
-    held: frozenset[int],
-    room: int,
-    count: Callable[[str], int],
-    memo: Memo,
-) -> FoundWork:
+def find_code(asked: WholeRequest, held: frozenset[int]) -> FoundWork:
     """The code that a request is about, as users pasted it, and its later changes.
 
     Args:
-        sources: messages that may be quoted.
-        behind: later messages, which the request holds unchanged.
-        folded: the request, case-folded.
         held: sources that are quoted anyway; if they hold such code, other code is only added if it is named.
-        room: most tokens for quotes.
     """
+    sources, behind, folded, room, count, memo = asked
     if not needs_code(folded):
         return FoundWork()
     every = [*sources, *behind]
@@ -74,11 +62,10 @@ def find_code(
             return FoundWork(quotes, (), tokens)
     if not is_general:
         return FoundWork()
-    asked = PartRequest(sources, behind, folded, room if handed else min(_MOST, room), count, memo)
-    return find_outline(asked, code_parts(memo, every))
+    return find_outline(asked if handed else asked._replace(room=min(_MOST, room)), code_parts(memo, every))
 
 
-def find_read_code(asked: PartRequest) -> FoundWork:
+def find_read_code(asked: WholeRequest) -> FoundWork:
     """Like `find_code`, for files that an agent's tools printed and a request about all of them."""
     if not (needs_code(asked.text) and is_about_all_code(asked.text)):
         return FoundWork()

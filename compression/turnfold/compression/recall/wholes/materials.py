@@ -8,26 +8,17 @@ newer piece stands in the request as it was, or where all of it has no room: the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-
-from turnfold.compression.memo import Memo, of_each
+from turnfold.compression.memo import of_each
 from turnfold.compression.recall.fence import quote_tokens
 from turnfold.compression.recall.wholes.found_work import FoundWork
+from turnfold.compression.recall.wholes.request import WholeRequest
 from turnfold.compression.text.dialogue.wanted.materials import Material, materials, needed_kinds
 from turnfold.compression.text.quotes import Quotable, Quote
 
 
-def find_materials(
-    sources: Sequence[Quotable], behind: Sequence[Quotable], folded: str, room: int, count: Callable[[str], int], memo: Memo
-) -> FoundWork:
-    """The material that a request needs.
-
-    Args:
-        sources: messages that may be quoted.
-        behind: later messages, which the request holds unchanged.
-        folded: the request, case-folded.
-        room: most tokens for quotes.
-    """
+def find_materials(asked: WholeRequest) -> FoundWork:
+    """The material that a request needs."""
+    sources, behind, folded, room, count, memo = asked
     kinds = needed_kinds(folded)
     if not kinds:
         return FoundWork()

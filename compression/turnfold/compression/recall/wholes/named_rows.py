@@ -19,7 +19,7 @@ from turnfold.compression.memo import Memo, continued_by_key
 from turnfold.compression.recall.fence import FRAME, fence_tokens
 from turnfold.compression.recall.question import Question, content_words
 from turnfold.compression.recall.wholes.found_work import FoundWork
-from turnfold.compression.recall.wholes.parts.request import PartRequest
+from turnfold.compression.recall.wholes.request import WholeRequest
 from turnfold.compression.recall.wholes.spread_works import fitting_spread, joined
 from turnfold.compression.text import words
 from turnfold.compression.text.blocks import Range
@@ -75,7 +75,7 @@ def find_named_rows(
     return FoundWork()
 
 
-def find_numbered_rows(asked: PartRequest) -> FoundWork:
+def find_numbered_rows(asked: WholeRequest) -> FoundWork:
     """The rows of the newest table that a question names by number, with the text above all rows."""
     sources, behind, question, room, count, memo = asked
     numbers, are_lines = named_row_numbers(words.fold(question))

@@ -20,7 +20,7 @@ from turnfold.compression import lazy
 from turnfold.compression.recall.fence import quote_tokens
 from turnfold.compression.recall.wholes.found_work import FoundWork
 from turnfold.compression.recall.wholes.parts.edited_code import HeldCode, OfFile, edits_of, newest_file
-from turnfold.compression.recall.wholes.parts.request import PartRequest
+from turnfold.compression.recall.wholes.request import WholeRequest
 from turnfold.compression.recall.wholes.spread_works import joined
 from turnfold.compression.text.dialogue.wanted.code_parts import named_parts
 from turnfold.compression.text.dialogue.wanted.printed_text import bare_code
@@ -34,7 +34,7 @@ _NAME: Final = lazy.pattern(r"[A-Za-z_$][\w$]+")
 _LEAST: Final = 2  # definitions in a message without file names, from which its code is more than an example
 
 
-def find_outline(asked: PartRequest, held: Sequence[HeldCode]) -> FoundWork:
+def find_outline(asked: WholeRequest, held: Sequence[HeldCode]) -> FoundWork:
     """An outline of a conversation's code by file, with each file and definition in its newest form; and as many whole files as
     fit.
 
@@ -58,7 +58,7 @@ def find_outline(asked: PartRequest, held: Sequence[HeldCode]) -> FoundWork:
     return FoundWork(quotes, (), tokens)
 
 
-def _files(asked: PartRequest, held: Sequence[HeldCode]) -> Iterator[tuple[frozenset[str], tuple[Quote, ...]]]:
+def _files(asked: WholeRequest, held: Sequence[HeldCode]) -> Iterator[tuple[frozenset[str], tuple[Quote, ...]]]:
     """Each file with its later changes, and the names that it defines.
 
     Skips files of which the request holds something newer: quotes come after that, so an older form would be the last word.

@@ -17,8 +17,8 @@ from typing import Final, NamedTuple
 from turnfold.compression.memo import Memo, of_each
 from turnfold.compression.recall.fence import quote_tokens
 from turnfold.compression.recall.wholes.found_work import FoundWork
-from turnfold.compression.recall.wholes.parts.request import BESIDE, PartRequest
 from turnfold.compression.recall.wholes.parts.sections import about
+from turnfold.compression.recall.wholes.request import BESIDE, WholeRequest
 from turnfold.compression.recall.wholes.spread_works import fitting_spread, joined
 from turnfold.compression.text import words
 from turnfold.compression.text.dialogue.wanted.keyed_blocks import (
@@ -66,7 +66,7 @@ class _MeantBlocks(NamedTuple):
     is_plain: bool = True
 
 
-def find_keyed_blocks(asked: PartRequest) -> FoundWork:
+def find_keyed_blocks(asked: WholeRequest) -> FoundWork:
     """The blocks that a question names, from data too long to be quoted whole."""
     sources, behind, question, room, count, memo = asked
     every = [*sources, *behind]
@@ -248,7 +248,7 @@ def _newer(held: _MeantBlocks, short: Sequence[Sequence[KeyedBlock]]) -> list[Qu
 
 
 def _listed(
-    asked: PartRequest, blocks: Sequence[Sequence[KeyedBlock]], long: Sequence[int], named: NamedKeys, size: int
+    asked: WholeRequest, blocks: Sequence[Sequence[KeyedBlock]], long: Sequence[int], named: NamedKeys, size: int
 ) -> FoundWork:
     """The first lines of all blocks of a kind, or the lines with a value that a question names, from the newest such text."""
     sources = asked.sources

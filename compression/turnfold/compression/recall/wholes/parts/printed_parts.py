@@ -15,7 +15,7 @@ from typing import Final
 from turnfold.compression.memo import of_each
 from turnfold.compression.recall.fence import quote_tokens
 from turnfold.compression.recall.wholes.found_work import FoundWork
-from turnfold.compression.recall.wholes.parts.request import PartRequest
+from turnfold.compression.recall.wholes.request import WholeRequest
 from turnfold.compression.text.dialogue.wanted.printed_text import PrintedText, printed_text
 from turnfold.compression.text.quotes import Quotable, Quote, Source
 
@@ -23,7 +23,7 @@ _LONGEST: Final = 60_000  # characters of a result; longer ones are read unchang
 _TRIES: Final = 2  # what was printed takes more tokens than what was written
 
 
-def find_printed_parts(asked: PartRequest, finders: Iterable[Callable[[PartRequest], FoundWork]]) -> FoundWork:
+def find_printed_parts(asked: WholeRequest, finders: Iterable[Callable[[WholeRequest], FoundWork]]) -> FoundWork:
     """The result of the first finder that finds something."""
     every = [*asked.sources, *asked.behind]
     printed = of_each(asked.memo, "printed texts", every, _printed)

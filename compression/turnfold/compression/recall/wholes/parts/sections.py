@@ -19,7 +19,7 @@ from turnfold.compression.memo import of_each
 from turnfold.compression.recall.fence import quote_tokens
 from turnfold.compression.recall.question import content_words
 from turnfold.compression.recall.wholes.found_work import FoundWork
-from turnfold.compression.recall.wholes.parts.request import BESIDE, PartRequest
+from turnfold.compression.recall.wholes.request import BESIDE, WholeRequest
 from turnfold.compression.recall.wholes.spread_works import fitting_spread, joined
 from turnfold.compression.text import words
 from turnfold.compression.text.dialogue.pasted_pieces import named_piece, newest_pieces
@@ -49,7 +49,7 @@ class _Meant(NamedTuple):
     section: HeadedSection
 
 
-def find_sections(asked: PartRequest) -> FoundWork:
+def find_sections(asked: WholeRequest) -> FoundWork:
     """The sections that a question names, from texts too long to be quoted whole."""
     sources, behind, question, room, count, memo = asked
     named = named_sections(question)
@@ -76,7 +76,7 @@ def find_sections(asked: PartRequest) -> FoundWork:
     return FoundWork(tuple(chosen), (), tokens, beside=None if asks_more else BESIDE)
 
 
-def _headings(held: Sequence[Sequence[HeadedSection]], asked: PartRequest) -> FoundWork:
+def _headings(held: Sequence[Sequence[HeadedSection]], asked: WholeRequest) -> FoundWork:
     """The headings of the newest text with several; only the upper levels if not all fit."""
     pieces = newest_pieces(asked.sources, asked.memo)
     holding = [n for n, sections in enumerate(held) if sections][-1:]

@@ -12,7 +12,7 @@ are quoted in their newest version, with what changed them.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Final
@@ -21,6 +21,7 @@ from turnfold.compression.memo import Memo, of_each
 from turnfold.compression.recall.question import content_words
 from turnfold.compression.recall.wholes.code_changes import code_changes
 from turnfold.compression.recall.wholes.found_work import FoundWork
+from turnfold.compression.recall.wholes.request import WholeRequest
 from turnfold.compression.recall.wholes.revisions import newest_revision
 from turnfold.compression.recall.wholes.spread_works import fitting_spread, joined
 from turnfold.compression.recall.wholes.works.held_work import HeldWork, held_work
@@ -60,22 +61,9 @@ class _PartedWork:
         self.said.update(part.words)
 
 
-def find_assembled(
-    sources: Sequence[Quotable],
-    behind: Sequence[Quotable],
-    asks: str,
-    room: int,
-    count: Callable[[str], int],
-    memo: Memo,
-) -> FoundWork:
-    """The parts of the work that is requested as a whole, in order; empty if it has fewer than two.
-
-    Args:
-        sources: messages that may be quoted.
-        behind: later messages, which the request holds unchanged.
-        asks: the question, case-folded.
-        room: most tokens for quotes.
-    """
+def find_assembled(asked: WholeRequest) -> FoundWork:
+    """The parts of the work that is requested as a whole, in order; empty if it has fewer than two."""
+    sources, behind, asks, room, count, memo = asked
     wanted = assembly_request(asks) if room > 0 else None
     if wanted is None:
         return FoundWork()

@@ -9,11 +9,12 @@ the message that holds the text. Where nothing is named, the text is meant that 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from turnfold.compression.memo import Memo, of_each
 from turnfold.compression.recall.wholes.found_work import FoundWork
+from turnfold.compression.recall.wholes.request import WholeRequest
 from turnfold.compression.recall.wholes.spread_works import fitting_spread
 from turnfold.compression.text import words
 from turnfold.compression.text.dialogue.wanted.judging import judging_sentences, refers_to_remarks
@@ -23,19 +24,12 @@ _HANDED: Final = 60  # characters of a message that may contain a text
 _ASKING: Final = 400  # characters at either end of such a message that say what to do with the text
 
 
-def with_remarks(
-    found: FoundWork,
-    sources: Sequence[Quotable],
-    behind: Sequence[Quotable],
-    asks: str,
-    room: int,
-    count: Callable[[str], int],
-    memo: Memo,
-) -> FoundWork:
+def with_remarks(found: FoundWork, asked: WholeRequest) -> FoundWork:
     """The quotes found, with the answers to users' messages that contain them, if the question refers to these answers.
 
     If nothing was found: the text that was last judged, and the answer with the judgment.
     """
+    sources, behind, asks, room, count, memo = asked
     if not refers_to_remarks(asks):
         return found
     known = {quote.source for quote in found.quotes}

@@ -2,7 +2,7 @@
 
 It tells whether a message makes such a request, and whether something was done that was asked for. Requests over the rows of
 tables are in ``row_requests``; what stands at the end of a conversation is asked for in ``overall``. What is quoted is decided in
-``recall.wholes.entries``; single words are in ``lexicon/entries.txt``.
+``recall.wholes.exchanges.entries``; single words are in ``lexicon/entries.txt``.
 
 Words alone tell little: whoever asks "how much was it?" without having had anything kept gets nothing quoted for it.
 """

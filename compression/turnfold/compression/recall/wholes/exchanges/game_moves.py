@@ -10,13 +10,13 @@ on about something else.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from typing import Final
 
-from turnfold.compression.memo import Memo, of_each
+from turnfold.compression.memo import of_each
 from turnfold.compression.recall.fence import quote_tokens
-from turnfold.compression.recall.wholes.answer_series import short_opening
+from turnfold.compression.recall.wholes.exchanges.answer_series import short_opening
 from turnfold.compression.recall.wholes.found_work import FoundWork
+from turnfold.compression.recall.wholes.request import WholeRequest
 from turnfold.compression.text.blocks import Range
 from turnfold.compression.text.dialogue.wanted.series import begins_game
 from turnfold.compression.text.quotes import Quotable, Quote
@@ -26,17 +26,9 @@ _FEWEST: Final = 5
 _LEAST: Final = 0.6  # share of the users' messages since the start of a game that are moves
 
 
-def find_moves(
-    sources: Sequence[Quotable], behind: Sequence[Quotable], asks: str, room: int, count: Callable[[str], int], memo: Memo
-) -> FoundWork:
-    """The start of the newest game and all folded moves since, with their answers, or without if these don't fit.
-
-    Args:
-        sources: messages that may be quoted.
-        behind: later messages, which the request holds unchanged.
-        asks: the user's current message.
-        room: most tokens for quotes.
-    """
+def find_moves(asked: WholeRequest) -> FoundWork:
+    """The start of the newest game and all folded moves since, with their answers, or without if these don't fit."""
+    sources, behind, asks, room, count, memo = asked
     if len(asks) > _LONGEST:
         return FoundWork()
     begun = of_each(memo, "begin-games", sources, _begins)

@@ -1,6 +1,6 @@
-"""The input of every finder of parts, and the passages that it leaves to others.
+"""The input of every finder of things that a question needs whole, and the passages that a part leaves room for.
 
-Only the value and the figure are here. What each finder makes of them is up to the modules beside this one.
+What each finder makes of it is up to the modules beside this one.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from turnfold.compression.text.quotes import Quotable
 BESIDE: Final = 400
 
 
-class PartRequest(NamedTuple):
-    """A request that may name a part of what was handed over.
+class WholeRequest(NamedTuple):
+    """A request that may need something whole.
 
     Attributes:
         sources: messages that may be quoted.
-        behind: later messages, which the request holds unchanged. A part with a form there needs no quote.
+        behind: later messages, which the request holds unchanged. What has a newer form there needs no quote.
         text: the request's text.
         room: most tokens for quotes.
         count: counts the tokens of a text.

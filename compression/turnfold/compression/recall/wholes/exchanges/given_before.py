@@ -10,15 +10,16 @@ an answer its first sentence names the thing, or the heads of its list; of a qui
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Final
 
 from turnfold.compression import lazy
 from turnfold.compression.memo import Memo, of_each
 from turnfold.compression.recall.fence import quote_tokens
-from turnfold.compression.recall.wholes.answer_series import short_opening
+from turnfold.compression.recall.wholes.exchanges.answer_series import short_opening
 from turnfold.compression.recall.wholes.found_work import FoundWork
+from turnfold.compression.recall.wholes.request import WholeRequest
 from turnfold.compression.text.blocks import Range
 from turnfold.compression.text.dialogue.turns import several_speak
 from turnfold.compression.text.dialogue.wanted.series import asks_for_others, asks_for_questions
@@ -33,14 +34,9 @@ _ITEM: Final = lazy.pattern(r"^[ \t]*(?:[-*•]|\d{1,3}[.)])[ \t]+([^\n:–—]{
 _FEWEST_ITEMS: Final = 3
 
 
-def find_given(sources: Sequence[Quotable], asks: str, room: int, count: Callable[[str], int], memo: Memo) -> FoundWork:
-    """The items that the chat gave in reply to requests for one more, or the questions that it asked; the newest that fit.
-
-    Args:
-        sources: messages that may be quoted.
-        asks: the user's current message.
-        room: most tokens for quotes.
-    """
+def find_given(asked: WholeRequest) -> FoundWork:
+    """The items that the chat gave in reply to requests for one more, or the questions that it asked; the newest that fit."""
+    sources, _, asks, room, count, memo = asked
     room = min(_MOST, room)
     if not asks_for_others(asks) or several_speak(sources, memo):
         return FoundWork()

@@ -10,14 +10,15 @@ answer its first line is quoted, behind what the message is called by, or its fi
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final
 
 from turnfold.compression import lazy
-from turnfold.compression.memo import Memo, of_each
+from turnfold.compression.memo import of_each
 from turnfold.compression.recall.fence import quote_tokens
 from turnfold.compression.recall.wholes.found_work import FoundWork
+from turnfold.compression.recall.wholes.request import WholeRequest
 from turnfold.compression.shorten.answers import merely_agrees
 from turnfold.compression.shorten.steps import is_brief, kept_steps
 from turnfold.compression.text.blocks import Range
@@ -36,13 +37,9 @@ _HEAD: Final = lazy.pattern(
 _NAME: Final = lazy.pattern(r"[^\n:：]{1,60}[:：]")
 
 
-def find_answer_series(sources: Sequence[Quotable], room: int, count: Callable[[str], int], memo: Memo) -> FoundWork:
-    """All answers of the largest series; empty if they don't fit.
-
-    Args:
-        sources: messages that may be quoted.
-        room: most tokens for quotes.
-    """
+def find_answer_series(asked: WholeRequest) -> FoundWork:
+    """All answers of the largest series; empty if they don't fit."""
+    sources, _, _text, room, count, memo = asked
     if several_speak(sources, memo):  # a speaker's label is not a form
         return FoundWork()
     forms = of_each(memo, "answer-forms", sources, _form)

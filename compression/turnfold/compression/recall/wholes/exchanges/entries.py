@@ -21,6 +21,7 @@ from turnfold.compression.recall.fence import quote_tokens
 from turnfold.compression.recall.passage_index import PassageIndex
 from turnfold.compression.recall.wholes.all_rows import AskedRows
 from turnfold.compression.recall.wholes.found_work import FoundWork
+from turnfold.compression.recall.wholes.request import WholeRequest
 from turnfold.compression.shorten.steps import KeptStep, kept_steps, terse_answers
 from turnfold.compression.text import words
 from turnfold.compression.text.dialogue.echoes import echoes
@@ -46,16 +47,9 @@ class _KeptEntry(NamedTuple):
     is_answered: bool
 
 
-def find_entries(
-    sources: Sequence[Quotable], index: PassageIndex, folded: str, room: int, count: Callable[[str], int], memo: Memo
-) -> FoundWork:
-    """All entries that a question covers; empty if they don't fit.
-
-    Args:
-        sources: messages that may be quoted.
-        folded: the question about entries, case-folded.
-        room: most tokens for quotes.
-    """
+def find_entries(asked: WholeRequest, index: PassageIndex) -> FoundWork:
+    """All entries that a question covers; empty if they don't fit."""
+    sources, _, folded, room, count, memo = asked
     entries = _entries(sources, memo)
     if len(entries) < _FEWEST:
         return FoundWork()

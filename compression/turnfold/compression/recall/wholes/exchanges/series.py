@@ -9,12 +9,13 @@ needs. Where all have no room the newest have it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from turnfold.compression.memo import Memo, of_each
 from turnfold.compression.recall.fence import FRAME
 from turnfold.compression.recall.wholes.found_work import FoundWork
+from turnfold.compression.recall.wholes.request import WholeRequest
 from turnfold.compression.shorten.told import parts_with_needs
 from turnfold.compression.text.dialogue.short_exchanges import is_short
 from turnfold.compression.text.dialogue.turns import several_speak
@@ -34,14 +35,9 @@ _TERSE: Final = 60  # characters of an answer that consists of one word
 _BRIEF: Final = 40  # characters of a message that continues: "and drizzle?"
 
 
-def find_series(sources: Sequence[Quotable], folded: str, room: int, count: Callable[[str], int], memo: Memo) -> FoundWork:
-    """The exchanges that a request covers.
-
-    Args:
-        sources: messages that may be quoted.
-        folded: the request, case-folded.
-        room: most tokens for quotes.
-    """
+def find_series(asked: WholeRequest) -> FoundWork:
+    """The exchanges that a request covers."""
+    sources, _, folded, room, count, memo = asked
     if room <= 0 or several_speak(sources, memo):
         return FoundWork()
     found = sorted({at for kind in kinds_asked_over(folded) for at in _of_kind(kind, sources, memo)})
