@@ -45,7 +45,7 @@ from turnfold.config.fold import fold_options
 from turnfold.config.prices import TokenUse, dollars, prices_of
 from turnfold.config.settings import FoldingSettings, Settings
 from turnfold.proxy.learning.warming import WarmthMemory
-from turnfold.proxy.learning.window_records import Spot
+from turnfold.proxy.learning.window_records import UpstreamModel
 
 Message = dict[str, Any]
 
@@ -120,9 +120,9 @@ class Tenant:
         self.options = fold_options(Settings(folding=FoldingSettings(cache_hit_share=self.fixed)), self.column.model)
 
     @property
-    def spot(self) -> Spot:
+    def spot(self) -> UpstreamModel:
         """Where what is learned of the cache belongs."""
-        return Spot(self.name, "upstream", self.column.model)
+        return UpstreamModel(self.name, "upstream", self.column.model)
 
     @property
     def belief(self) -> Warmth:

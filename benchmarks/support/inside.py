@@ -29,7 +29,7 @@ from turnfold.proxy.chat.receipts import Receipt, Status, Usage
 from turnfold.proxy.learning.deciding import Decisions, Place
 from turnfold.proxy.learning.pauses import Pauses
 from turnfold.proxy.learning.warming import WarmthMemory
-from turnfold.proxy.learning.window_records import Spot
+from turnfold.proxy.learning.window_records import UpstreamModel
 from turnfold.proxy.trails.trail import trails_of
 
 WIRES: Final[Mapping[str, Wire]] = {"chat": CHAT, "messages": MESSAGES, "responses": RESPONSES}
@@ -73,7 +73,7 @@ class Inside:
         self.now = at
         conversation = WIRES[wire].read(body, self.memo)
         name, model = conversation_name(conversation), conversation.model
-        place = Place(Spot(_TENANT, _UPSTREAM, model), name, name)
+        place = Place(UpstreamModel(_TENANT, _UPSTREAM, model), name, name)
 
         async def work(options: FoldOptions) -> _Made:
             return _Made(fit(conversation, options, self.memo))

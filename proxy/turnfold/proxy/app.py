@@ -44,7 +44,7 @@ from turnfold.proxy.deletion.deletions import Deletions
 from turnfold.proxy.deletion.forgetting import BookKeeping, Forgetting
 from turnfold.proxy.eviction import warn_of_eviction
 from turnfold.proxy.file_check import FileCheck
-from turnfold.proxy.http.front import Endpoint, Front, Straight
+from turnfold.proxy.http.front import Endpoint, Front, PathShortcuts
 from turnfold.proxy.http.limits import UnfinishedBodies
 from turnfold.proxy.http.own_answers import hardened
 from turnfold.proxy.http.tenancy import Gate, check_exposure
@@ -152,7 +152,7 @@ def build(
         Route("/{rest:path}", passthrough),
     ]
     router = Router(table, default=passthrough, redirect_slashes=False, lifespan=_lifespan(parts, service, loading))
-    straight = Straight({route.path: route.app for route in usual}, router)
+    straight = PathShortcuts({route.path: route.app for route in usual}, router)
     # Outermost: a bug of Turnfold's is answered in JSON too; the exception goes on to the server, which logs it.
     return ServerErrorMiddleware(Front(straight, settings.limits, partial(check_hops, own=parts.destinations.hop)), handler=fault)
 

@@ -66,7 +66,7 @@ class Incidents:
 
     def add(self, part: str, exc: BaseException, subject: str = "", kept: str = "nothing") -> None:
         """Count a failure and log it, with the item's id where it was an item."""
-        incident = Incident(time.time(), part, subject[:_LONGEST_SUBJECT], told(exc), kept)
+        incident = Incident(time.time(), part, subject[:_LONGEST_SUBJECT], describe(exc), kept)
         self.counts[part] += 1
         self._recent.append(incident)
         _log.error("%s: %s set aside, kept of it: %s: %s", part, incident.subject or "one step", kept, incident.problem)
@@ -85,7 +85,7 @@ class Incidents:
         task.add_done_callback(ended)
 
 
-def told(exc: BaseException) -> str:
+def describe(exc: BaseException) -> str:
     """What went wrong, and where, without any text of a message."""
     frames = traceback.extract_tb(exc.__traceback__)
     where = f" at {frames[-1].filename.rpartition('/')[2]}:{frames[-1].lineno}" if frames else ""

@@ -53,13 +53,13 @@ from turnfold.proxy.asking.blocks import BlockSummaries
 from turnfold.proxy.asking.breaker import Breaker
 from turnfold.proxy.asking.drafting import drafter
 from turnfold.proxy.asking.own_upstream import Caller
-from turnfold.proxy.asking.purse import Payer
+from turnfold.proxy.asking.spending import Payer
 from turnfold.proxy.asking.summary_records import SummaryRecords
 from turnfold.proxy.chat.exchange import ChatRequest, Exchange
 from turnfold.proxy.cli.state import Session
 from turnfold.proxy.incidents import Incidents
 from turnfold.proxy.learning.deciding import Place
-from turnfold.proxy.learning.window_records import Spot
+from turnfold.proxy.learning.window_records import UpstreamModel
 from turnfold.proxy.outbound.destination import Destination
 from turnfold.proxy.outbound.upstream import Upstream
 from turnfold.proxy.store import Store
@@ -416,7 +416,7 @@ def exchange(said: str, url: str) -> Exchange:
 
 
 def place(label: str) -> Place:
-    return Place(Spot("t1", NOWHERE, "m"), label, label)
+    return Place(UpstreamModel("t1", NOWHERE, "m"), label, label)
 
 
 @contextlib.asynccontextmanager

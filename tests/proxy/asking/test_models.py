@@ -16,8 +16,8 @@ from turnfold.config.settings import SummarySettings, UpstreamSettings
 from turnfold.proxy.asking.asker import Bill
 from turnfold.proxy.asking.models import StationModels
 from turnfold.proxy.asking.own_upstream import Caller
-from turnfold.proxy.asking.purse import Payer
 from turnfold.proxy.asking.receipt import record_own_calls
+from turnfold.proxy.asking.spending import Payer
 from turnfold.proxy.chat.exchange import ChatRequest, Exchange
 from turnfold.proxy.chat.receipts import OwnCall, Receipt, Usage
 from turnfold.proxy.outbound.destination import Destination

@@ -33,7 +33,7 @@ from turnfold.proxy.cache_model.past_request import PastRequest
 from turnfold.proxy.cache_model.succession import next_past, with_dollars
 from turnfold.proxy.chat.receipts import Status
 from turnfold.proxy.learning.warmth_records import add_counts
-from turnfold.proxy.learning.window_records import Spot
+from turnfold.proxy.learning.window_records import UpstreamModel
 from turnfold.proxy.learning.windows import Windows
 from turnfold.proxy.store import Key
 from turnfold.proxy.store.memory import MemoryStore
@@ -152,7 +152,7 @@ async def test_what_is_learned() -> None:
     memory, lines = MemoryStore(), list[str]()
     windows = Windows(memory)
     for tenant, model, times in (("anna", "m", 1), ("anna", "n", 3), ("bert", "m", 2)):
-        spot = Spot(tenant, "http://u", model)
+        spot = UpstreamModel(tenant, "http://u", model)
         for _ in range(times):
             await windows.learn_from_refusal(spot, 5000 * times, 16_000)
         await windows.learn_from_usage(spot, 1000, 1000 + times)
@@ -160,7 +160,7 @@ async def test_what_is_learned() -> None:
         for n in range(7 * times):
             seen = observe(seen, 40.0 * n, loop=n % 3 == 0, warm=n % 5 > 1)
         await add_counts(memory, spot, seen)
-    await add_counts(memory, Spot("bert", "http://u", "few"), observe(WarmthCounts(), 9.0, loop=True, warm=True))
+    await add_counts(memory, UpstreamModel("bert", "http://u", "few"), observe(WarmthCounts(), 9.0, loop=True, warm=True))
     narrowed: tuple[dict[str, str], ...] = ({}, {"tenant": "anna"}, {"model": "m"}, {"tenant": "bert", "model": "few"})
     for only in narrowed:
         for options_of in (None, partial(fold_options, Settings())):

@@ -2,7 +2,7 @@
 prefix changes for it.
 
 These tests cover replicas, and what they ask the store. They leave out one process's rules (``test_abandoning``), folds in
-processes (``test_elsewhere``).
+processes (``test_process_folding``).
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ from turnfold.proxy.cache_model.past_request import PastRequest
 from turnfold.proxy.learning.deciding import Decisions, Place
 from turnfold.proxy.learning.pauses import Pauses
 from turnfold.proxy.learning.warming import WarmthMemory
-from turnfold.proxy.learning.window_records import Spot
+from turnfold.proxy.learning.window_records import UpstreamModel
 from turnfold.proxy.store.base import Item, Key, StoreUnavailable
 from turnfold.proxy.store.memory import MemoryStore
 
@@ -64,7 +64,7 @@ class Knowing(WarmthMemory):
 
     knows = True
 
-    def decision(self, spot: Spot, conversation: str, usual: FoldDecision, pause: float = 0.0) -> FoldDecision:
+    def decision(self, spot: UpstreamModel, conversation: str, usual: FoldDecision, pause: float = 0.0) -> FoldDecision:
         return FoldDecision(Warmth(1.0, 1.0), caches=True, cold=self.knows and pause >= 300)
 
 
@@ -103,7 +103,7 @@ class Process:
             await asyncio.sleep(0)
             return fold(conversation, options, WARM)
 
-        made = await self.decisions.fold(usual, Place(Spot("t", "u", model), name, name), work)
+        made = await self.decisions.fold(usual, Place(UpstreamModel("t", "u", model), name, name), work)
         past = Item(Key("t", "cache-model", name), PastRequest(5, 5, at=self.day()).to_bytes(), 1e9, name)
         await self.world.store.put([past])
         return made

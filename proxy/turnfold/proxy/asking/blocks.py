@@ -29,8 +29,8 @@ from turnfold.config.windows import window_of
 from turnfold.proxy.asking.asker import Bill, ModelAsker
 from turnfold.proxy.asking.breaker import Breaker
 from turnfold.proxy.asking.own_upstream import Caller, host_of
-from turnfold.proxy.asking.purse import Payer
 from turnfold.proxy.asking.receipt import record_own_calls
+from turnfold.proxy.asking.spending import Payer
 from turnfold.proxy.asking.summary_records import SummaryRecords
 from turnfold.proxy.asking.worth import call_tokens, gain, target_tokens
 from turnfold.proxy.chat.exchange import Exchange

@@ -14,7 +14,7 @@ from turnfold.compression.state.draft import DirectiveDraft, draft_steps
 from turnfold.config.settings import Settings
 from turnfold.proxy.asking.asker import Bill, ModelAsker
 from turnfold.proxy.asking.own_upstream import Caller
-from turnfold.proxy.asking.purse import Payer
+from turnfold.proxy.asking.spending import Payer
 
 
 def drafter(settings: Settings) -> Callable[[Engine, str], DirectiveDraft | None]:

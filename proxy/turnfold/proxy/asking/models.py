@@ -13,7 +13,7 @@ from turnfold.config.settings import SummarySettings
 from turnfold.proxy.asking.asker import Bill, ModelAsker
 from turnfold.proxy.asking.blocks import BlockSummaries
 from turnfold.proxy.asking.own_upstream import Caller, host_of
-from turnfold.proxy.asking.purse import Payer
+from turnfold.proxy.asking.spending import Payer
 from turnfold.proxy.chat.exchange import Exchange
 from turnfold.proxy.chat.receipts import OwnCall
 from turnfold.proxy.learning.deciding import Place

@@ -17,8 +17,8 @@ from turnfold.compression.summary.calls import ModelCall, ModelReply
 from turnfold.config.settings import Settings
 from turnfold.proxy.asking.asker import Bill, ModelAsker
 from turnfold.proxy.asking.own_upstream import Caller, host_of
-from turnfold.proxy.asking.purse import Payer
 from turnfold.proxy.asking.receipt import record_own_calls
+from turnfold.proxy.asking.spending import Payer
 from turnfold.proxy.chat.receipts import Recorder
 
 T = TypeVar("T")

@@ -9,7 +9,7 @@ import secrets
 import time
 
 from turnfold.proxy.asking.asker import Bill
-from turnfold.proxy.asking.purse import Payer
+from turnfold.proxy.asking.spending import Payer
 from turnfold.proxy.chat.receipts import Receipt, Recorder, Usage
 
 

@@ -1,7 +1,7 @@
 """Whether a written summary is worth its price.
 
 Only the arithmetic is here. How long a conversation can be expected to go on is estimated in ``compression.fold.replay``, and
-spending caps are in ``purse``.
+spending caps are in ``spending``.
 
 A block's quotes take `room` tokens; a summary takes at most a share of that. What is left out is saved in each request that may
 be expected to carry the summary; in the request that adopts it, its tokens are written anew where the quotes would have been

@@ -49,7 +49,7 @@ _MOST_REMEMBERED: Final = 10_000  # conversations; about 4 MB
 
 
 @dataclass(slots=True)
-class Underway:
+class FoldInProgress:
     """A fold that is being made.
 
     Attributes:
@@ -109,12 +109,12 @@ class AbandonedFolds:
         self._ongoing: dict[asyncio.Task[Exchange], tuple[str, str]] = {}  # with tenant and lane
         self._writing: set[asyncio.Task[None]] = set()
 
-    def is_slow(self, underway: Underway) -> bool:
+    def is_slow(self, underway: FoldInProgress) -> bool:
         """Whether the request is sent unfolded without being looked at."""
         known = [self._known.get(place.spot.tenant, place) for place in underway.places]
         return any(one is not None and one.until > time.monotonic() for one in known)
 
-    async def wait(self, exchange: Exchange, underway: Underway, work: Coroutine[Any, Any, Exchange]) -> Exchange:
+    async def wait(self, exchange: Exchange, underway: FoldInProgress, work: Coroutine[Any, Any, Exchange]) -> Exchange:
         """What a fold comes to, where it is quick enough; it goes on by itself where nobody waits any more.
 
         Raises:
@@ -139,7 +139,7 @@ class AbandonedFolds:
             return _unfolded(exchange, made)
         return made
 
-    async def _stays_raw(self, exchange: Exchange, made: Exchange, underway: Underway) -> bool:
+    async def _stays_raw(self, exchange: Exchange, made: Exchange, underway: FoldInProgress) -> bool:
         """Whether a fold that was made has to wait for the conversation's next fold event; where not, it is sent."""
         place = underway.places[-1]
         known = self._entry(place)
@@ -154,7 +154,7 @@ class AbandonedFolds:
         known.folds = True
         return False
 
-    async def _is_slow_elsewhere(self, underway: Underway) -> bool:
+    async def _is_slow_elsewhere(self, underway: FoldInProgress) -> bool:
         """Whether another replica has given up a fold of it; if this process sent it folded before, only one turn is new."""
         if any(self._entry(place).folds for place in underway.places):
             return False
@@ -174,7 +174,7 @@ class AbandonedFolds:
         """Whether folds that nobody waits for have all of a tenant's places."""
         return list(self._ongoing.values()).count((tenant, lane)) >= self._each
 
-    def _abandon(self, task: asyncio.Task[Exchange], underway: Underway, *, shared: bool) -> None:
+    def _abandon(self, task: asyncio.Task[Exchange], underway: FoldInProgress, *, shared: bool) -> None:
         """Nobody waits any more. It may go on for a while: what it has in memory then makes the next fold quick."""
         if underway.began is None:
             task.cancel()

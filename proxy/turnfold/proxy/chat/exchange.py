@@ -19,7 +19,7 @@ from turnfold.compression.wire.conversation import Conversation, Wire
 from turnfold.compression.wire.message import Messages
 from turnfold.config.settings import Mode, StateMode
 from turnfold.proxy.chat.receipts import Originals, OwnCall, Receipt, Status
-from turnfold.proxy.chat.recovering import Peeked
+from turnfold.proxy.chat.recovering import PeekedResponse
 from turnfold.proxy.chat.usage import UsageReader
 from turnfold.proxy.outbound.destination import Destination
 from turnfold.proxy.trails.trail import Trails
@@ -169,7 +169,7 @@ class Exchange(_Changeable):
     name: str | None = None
     known: Learned = _NOTHING_LEARNED
     verdict: str = ""
-    answer: Peeked | None = None
+    answer: PeekedResponse | None = None
     departed: float | None = None
     upstream_status: int | None = None
     calls: tuple[OwnCall, ...] = ()

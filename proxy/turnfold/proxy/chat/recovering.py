@@ -43,7 +43,7 @@ Send = Callable[[bytes], Awaitable[RelayableAnswer]]
 Run = Callable[[Callable[[], T]], Awaitable[T]]
 
 
-class Peeked:
+class PeekedResponse:
     """A response whose beginning was read, and which still returns all of it.
 
     Attributes:
@@ -145,7 +145,7 @@ class Recovered:
         unseen: the beginning of an answer that the client never gets; it may say what it cost.
     """
 
-    answer: Peeked
+    answer: PeekedResponse
     outcome: Outcome
     unseen: bytes = b""
 
@@ -157,7 +157,7 @@ Ask = Callable[[ModelCall], Awaitable[ModelReply | None]]
 
 async def resend(
     flow: Flow,
-    first: Peeked,
+    first: PeekedResponse,
     send: Send,
     run: Run[Resend | ModelCall | Outcome],
     failures: tuple[type[Exception], ...],
@@ -179,7 +179,7 @@ async def resend(
         return Recovered(first, step)
     with contextlib.ExitStack() as unless_served:
         try:
-            second = Peeked(await send(step.forwarded.body))
+            second = PeekedResponse(await send(step.forwarded.body))
         except failures:
             return Recovered(first, _failed(flow))
         unless_served.callback(second.close)

@@ -23,7 +23,7 @@ from turnfold.compression.text.private import REDACTED
 from turnfold.compression.wire.conversation import Conversation, OwnReply
 from turnfold.proxy.chat.exchange import Exchange
 from turnfold.proxy.chat.folding import Lanes, OptionsFor, is_instant_body
-from turnfold.proxy.chat.recovering import Peeked
+from turnfold.proxy.chat.recovering import PeekedResponse
 from turnfold.proxy.state_records import StateRecords
 from turnfold.proxy.store import Key, StoreError
 from turnfold.proxy.store.compare_and_set import Turns
@@ -137,7 +137,7 @@ class Stating:
         if is_forwarded:
             return _Decision(self._with_blocks(exchange, conversation, placement), kept, lays_down)
         reply = conversation.wire.reply(conversation, verdict.text, int(exchange.request.at))
-        answered = exchange.settle("answered", f"state-{verdict.kind}").but(answer=Peeked(OwnAnswer(reply)))
+        answered = exchange.settle("answered", f"state-{verdict.kind}").but(answer=PeekedResponse(OwnAnswer(reply)))
         return _Decision(answered, kept, lays_down)
 
     def _placement(self, conversation: Conversation, record: Record) -> Placement:

@@ -15,7 +15,7 @@ from typing import Any, Final
 from turnfold.proxy.chat.receipts import Originals, Receipt, Recorder
 from turnfold.proxy.console.log_lines import REQUESTS
 from turnfold.proxy.http.refusals import Refused
-from turnfold.proxy.outbound.passthrough import Passing
+from turnfold.proxy.outbound.passthrough import PassedRequest
 
 _LONGEST: Final = 80
 
@@ -70,7 +70,7 @@ def _line(fields: dict[str, Any]) -> str:
     return f"{fields['request_id']} {fields['wire']} {model}: {said}, {tokens}, {came}, {fields['ms']:,.0f} ms"
 
 
-def log_passed(passed: Passing, ms: float) -> None:
+def log_passed(passed: PassedRequest, ms: float) -> None:
     """Log a request that was passed through unread."""
     if not _log.isEnabledFor(logging.INFO):
         return

@@ -31,7 +31,7 @@ _SUMS: Final = (HOUR, DAY, BY_TAG + HOUR, BY_TAG + DAY, CONVERSATIONS)
 
 
 @dataclass(frozen=True, slots=True)
-class Gone:
+class DeletionCounts:
     """How much was deleted: items of the store, receipts, and figures of the report's sums."""
 
     items: int
@@ -118,7 +118,7 @@ class Forgetting:
         """Register a function that forgets a part's memory, whichever process deletes."""
         self._deletions.subscribe(forget)
 
-    async def forget(self, tenant: str, conversation: str | None = None, *, books: bool = True) -> Gone:
+    async def forget(self, tenant: str, conversation: str | None = None, *, books: bool = True) -> DeletionCounts:
         """Delete everything that is kept of a tenant, or of one of its conversations.
 
         What other requests of the tenant store meanwhile may stay.
@@ -138,7 +138,7 @@ class Forgetting:
         receipts = await _erase_receipts(store, tenant, conversation) if books else 0
         sums = await _erase_sums(store, tenant, conversation) if books else 0
         await store.scrub()
-        return Gone(items, receipts, sums)
+        return DeletionCounts(items, receipts, sums)
 
     async def watch(self) -> None:
         """Notice what other processes delete, until cancelled."""

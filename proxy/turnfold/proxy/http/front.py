@@ -66,7 +66,7 @@ class Front:
             await refused.send(answer, to_anthropic=_speaks_anthropic(scope))
 
 
-class Straight:
+class PathShortcuts:
     """The most frequent paths, found without trying any route.
 
     Args:

@@ -34,7 +34,7 @@ import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from turnfold.proxy.http import inbound
-from turnfold.proxy.http.crowding import Door
+from turnfold.proxy.http.connection_limit import ConnectionLimit
 from turnfold.proxy.http.inbound import ARRIVAL, DEPARTURE
 from turnfold.proxy.http.no_request import NoRequests, answer
 from turnfold.proxy.http.unread import unread_bytes
@@ -51,7 +51,7 @@ _UNREAD_SECONDS: Final = 60.0  # within which a client must read some of the wai
 _STILL_THERE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
 _ASKED_AGAIN: Final = (0.3, 2.0)  # seconds
 _FRAMING: Final = (b"content-length", b"transfer-encoding")
-_DOOR: Final = Door()
+_DOOR: Final = ConnectionLimit()
 _NO_REQUESTS: Final = NoRequests()
 
 

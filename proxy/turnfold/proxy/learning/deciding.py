@@ -21,10 +21,10 @@ from functools import lru_cache
 from typing import Final, NamedTuple, Protocol, TypeVar
 
 from turnfold.compression.options import FoldOptions, Precedence, Precedent, WrittenSummary
-from turnfold.proxy.learning.decision_records import Kept, keep_first
+from turnfold.proxy.learning.decision_records import KeptDecisions, keep_first
 from turnfold.proxy.learning.pauses import LONG, Pauses, steady
 from turnfold.proxy.learning.warming import WarmthMemory
-from turnfold.proxy.learning.window_records import Spot
+from turnfold.proxy.learning.window_records import UpstreamModel
 from turnfold.proxy.store.base import Store, StoreError
 
 _CONVERSATIONS: Final = 20_000  # in memory, which takes 40 MB at most
@@ -60,7 +60,7 @@ class Place(NamedTuple):
         label: the client's name for it, else the engine's.
     """
 
-    spot: Spot
+    spot: UpstreamModel
     name: str
     label: str
 
@@ -195,9 +195,9 @@ class Decisions:
         self._hear(place, known, now)
         return kept.held == asked
 
-    async def _keep_first(self, place: Place, asked: Sequence[Precedent], unknown: Mapping[int, str]) -> Kept:
+    async def _keep_first(self, place: Place, asked: Sequence[Precedent], unknown: Mapping[int, str]) -> KeptDecisions:
         if self._store is None:
-            return Kept(tuple(asked))
+            return KeptDecisions(tuple(asked))
         return await keep_first(self._store, place.spot, asked, unknown, self._ttl, place.label)
 
     def _newly_heard(self, place: Place) -> frozenset[str]:
@@ -237,6 +237,6 @@ def _of_any_model(place: Place) -> Place:
 
 
 @lru_cache(maxsize=1024)
-def _shared(spot: Spot) -> Spot:
+def _shared(spot: UpstreamModel) -> UpstreamModel:
     """One shared object for equal spots, since thousands of conversations have the same."""
     return spot

@@ -26,7 +26,7 @@ from turnfold.proxy.http.refusals import RawHeaders
 _LINE_END: Final = re.compile(rb"[\r\n\x00]")
 
 
-class Parsing(TypedDict):
+class ParserLimits(TypedDict):
     """Bounds of what the parser of responses takes, in bytes; of headers their number too."""
 
     read_bufsize: int
@@ -66,7 +66,7 @@ class Posting:
         parsing: bounds of what the parser takes, as the session was given them.
     """
 
-    def __init__(self, session: aiohttp.ClientSession, origin: str, parsing: Parsing) -> None:
+    def __init__(self, session: aiohttp.ClientSession, origin: str, parsing: ParserLimits) -> None:
         assert session.connector is not None  # noqa: S101 - the session is open
         self._connector = session.connector
         self._timeout = session.timeout

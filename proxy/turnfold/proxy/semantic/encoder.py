@@ -20,7 +20,7 @@ import numpy.typing as npt
 from yarl import URL
 
 from turnfold.proxy.asking.own_upstream import Caller
-from turnfold.proxy.asking.purse import Payer
+from turnfold.proxy.asking.spending import Payer
 
 _LARGEST: Final = 127
 
@@ -30,7 +30,7 @@ class EncoderFailed(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Errand:
+class VectorRequest:
     """The request on whose behalf vectors are computed.
 
     Attributes:
@@ -78,11 +78,11 @@ class Encoder(Protocol):
         """Whether vectors may be made only while the request is served that they are made for: it pays with its own key."""
         ...
 
-    def is_ready(self, errand: Errand) -> bool:
+    def is_ready(self, errand: VectorRequest) -> bool:
         """Whether it can be called now."""
         ...
 
-    async def encode(self, texts: Sequence[str], errand: Errand) -> Encoded:
+    async def encode(self, texts: Sequence[str], errand: VectorRequest) -> Encoded:
         """A vector a text, in order: one that depends on that text alone. Several may call at once.
 
         Raises:

@@ -25,7 +25,7 @@ from turnfold.compression.wire.message import Message
 from turnfold.config.settings import Settings
 from turnfold.proxy.chat.own_models import end_nothing
 from turnfold.proxy.incidents import Incidents
-from turnfold.proxy.semantic.encoder import Encoder, EncoderFailed, Errand
+from turnfold.proxy.semantic.encoder import Encoder, EncoderFailed, VectorRequest
 from turnfold.proxy.semantic.vector_records import VectorRecords
 from turnfold.proxy.store.base import Store, StoreError
 
@@ -46,7 +46,7 @@ class _WaitingText:
     key: bytes
     text: str = field(repr=False)
     private: tuple[Range, ...]
-    errand: Errand
+    errand: VectorRequest
 
 
 class PassageVectors:
@@ -84,7 +84,7 @@ class PassageVectors:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    def begin(self, errand: Errand, messages: Sequence[Message]) -> Callable[[], None]:
+    def begin(self, errand: VectorRequest, messages: Sequence[Message]) -> Callable[[], None]:
         """Have the vectors made that are missing, the oldest message's first; those beyond the bytes of a conversation are not.
 
         Returns:
@@ -98,7 +98,7 @@ class PassageVectors:
         self._queue(errand.payer.tenant, texts)
         return end_nothing
 
-    def _readable(self, errand: Errand, messages: Sequence[Message], missing: Sequence[Message]) -> list[_WaitingText]:
+    def _readable(self, errand: VectorRequest, messages: Sequence[Message], missing: Sequence[Message]) -> list[_WaitingText]:
         """Those that are not inside a private part; of the others it is remembered that they have no vectors."""
         private, found = private_parts(messages) if missing else {}, list[_WaitingText]()
         for message in missing:

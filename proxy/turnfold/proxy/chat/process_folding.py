@@ -27,12 +27,12 @@ from turnfold.compression.options import FoldDecision, FoldOptions, Keep, Preced
 from turnfold.compression.wire.conversation import Conversation, Wire
 from turnfold.compression.wire.message import Messages
 from turnfold.config.settings import Mode
-from turnfold.proxy.chat.abandoning import SLOW_BEFORE, AbandonedFolds, Underway
+from turnfold.proxy.chat.abandoning import SLOW_BEFORE, AbandonedFolds, FoldInProgress
 from turnfold.proxy.chat.exchange import Exchange
 from turnfold.proxy.chat.receipts import PackedSection, Status
 from turnfold.proxy.lanes.processes import FoldProcess, FoldProcesses
 from turnfold.proxy.learning.deciding import Place
-from turnfold.proxy.learning.window_records import Spot
+from turnfold.proxy.learning.window_records import UpstreamModel
 from turnfold.proxy.learning.windows import Windows
 from turnfold.proxy.trails.trail import Trails
 
@@ -69,7 +69,7 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class FoldWork(Work):
-    """Read it, answer with `RequestRead`; fold it for each `FoldUnder` that is sent, and answer with `FoldedBody`; None: stop.
+    """Read it, answer with `RequestRead`; fold it for each `FoldConditions` sent, answer with `FoldedBody`; None: stop.
 
     Attributes:
         asks_borders: whether the serving process will read it step by step too.
@@ -79,7 +79,7 @@ class FoldWork(Work):
 
 
 @dataclass(frozen=True, slots=True)
-class FoldUnder:
+class FoldConditions:
     """What a fold depends on besides settings and request: what was learned about the model, beliefs and decisions; and what
     else to report."""
 
@@ -172,7 +172,7 @@ class BareBody:
     trails: Trails | None = None
 
 
-class Elsewhere:
+class ProcessFolding:
     """The stations of large requests."""
 
     def __init__(self, processes: FoldProcesses, windows: Windows, abandoned: AbandonedFolds) -> None:
@@ -195,10 +195,12 @@ class Elsewhere:
         if len(plain) > MOST_FOLDED:
             return exchange.settle("passthrough", "too-large")
         beginning = beginning_of(plain).hex()
-        underway = Underway((Place(Spot(exchange.request.tenant, "", ""), beginning, beginning),), "processes")
+        underway = FoldInProgress((Place(UpstreamModel(exchange.request.tenant, "", ""), beginning, beginning),), "processes")
         return await self._abandoned.wait(exchange, underway, self._fold(exchange, plain, underway, decide, meet))
 
-    async def _fold(self, exchange: Exchange, plain: bytes, underway: Underway, decide: Decide, meet: Meet | None) -> Exchange:
+    async def _fold(
+        self, exchange: Exchange, plain: bytes, underway: FoldInProgress, decide: Decide, meet: Meet | None
+    ) -> Exchange:
         tenant = exchange.request.tenant
         async with self._processes.session(tenant, beginning_of(plain)) as process:
             underway.began = time.monotonic()
@@ -207,7 +209,7 @@ class Elsewhere:
             if isinstance(read, WorkFailed) or read.reason:
                 return exchange.settle("passthrough", read.reason)
             name = exchange.request.label or read.name
-            spot = Spot(tenant, exchange.request.to.origin, read.model)
+            spot = UpstreamModel(tenant, exchange.request.to.origin, read.model)
             underway.places, underway.read = (*underway.places, Place(spot, read.name, name)), True
             stub = _stub(exchange.request.wire, read.model)
             exchange = exchange.but(
@@ -268,7 +270,7 @@ def replayed(plan: RecoveryPlan, body: bytes, overflow: Overflow, wire: Wire) ->
 
 
 async def _fold_under(process: FoldProcess, exchange: Exchange, options: FoldOptions) -> Exchange:
-    under = FoldUnder(exchange.known, options.belief, options.precedents, options.borrowed, options.heard)
+    under = FoldConditions(exchange.known, options.belief, options.precedents, options.borrowed, options.heard)
     await process.send(under)
     done, body = await _answer(process)
     made = _checked(done, FoldedBody).put_on(exchange).but(options=options)

@@ -35,7 +35,7 @@ from turnfold.config.fold import fold_options
 from turnfold.config.serving import LimitSettings
 from turnfold.config.settings import AuthSettings, Settings, UpstreamSettings
 from turnfold.proxy.api.roundtrips import options_of
-from turnfold.proxy.chat.elsewhere import LARGE, Elsewhere, beginning_of
+from turnfold.proxy.chat.process_folding import LARGE, ProcessFolding, beginning_of
 from turnfold.proxy.lanes.processes import ProcessFailed
 from turnfold.proxy.lanes.taking_over import TakingOver
 
@@ -191,7 +191,7 @@ def test_a_large_conversation_that_is_met_for_the_first_time_is_taken_over(
     upstream: UpstreamServer, large_is_medium: int, shared_origin: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As after a restart: it goes to the other process at first, then it is known here, and folded into the same bytes."""
-    monkeypatch.setattr("turnfold.proxy.chat.elsewhere._BEGINNING", large_is_medium // 2)
+    monkeypatch.setattr("turnfold.proxy.chat.process_folding._BEGINNING", large_is_medium // 2)
     upstream.handler = reply(b'{"model": "gpt-4o"}')  # tokens that stand still would be a window
     path = "/v1/messages"
     elsewhere: list[bool] = []
@@ -265,7 +265,7 @@ def test_where_the_process_fails_over_a_full_context_the_error_stands(
         del given
         raise error
 
-    monkeypatch.setattr(Elsewhere, "plan_recovery", fail)
+    monkeypatch.setattr(ProcessFolding, "plan_recovery", fail)
     upstream.handler = reply(FULL, status=400)
     answer = ask(origin, "/v1/chat/completions", body("/v1/chat/completions", 24), "full again")
     assert (answer.status, answer.body) == (400, FULL)

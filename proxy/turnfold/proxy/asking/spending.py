@@ -43,7 +43,7 @@ class _Allowance:
     cap: float
 
 
-class Purse:
+class SpendingCaps:
     """The caps.
 
     Args:

@@ -23,7 +23,7 @@ _TOLD_EVERY: Final = 60.0  # seconds
 _log = logging.getLogger(__name__)
 
 
-class Door:
+class ConnectionLimit:
     """Accepts clients while there are descriptors for them and for as many upstream connections."""
 
     def __init__(self) -> None:
