@@ -208,7 +208,7 @@ def test_hostile_text_takes_linear_time(unit: str) -> None:
         ("Nice weather.", ()),
     ],
 )
-def test_signals(sentence: str, expected: tuple[str, ...]) -> None:
+def test_sentences_have_their_signals(sentence: str, expected: tuple[str, ...]) -> None:
     assert signals(sentence) == expected
     assert (signal_weight(sentence) > 0) == bool(expected)
     assert signal_weight(sentence) <= 1

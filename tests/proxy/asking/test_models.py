@@ -50,7 +50,7 @@ def exchange(label: str | None, *, read: bool) -> Exchange:
 @pytest.mark.parametrize(
     ("label", "read", "name"), [("c", True, "c"), ("c", False, "c"), (None, True, conversation_name(READ)), (None, False, "tf-1")]
 )
-async def test_who_pays(label: str | None, read: bool, name: str) -> None:
+async def test_the_conversation_pays_under_its_name(label: str | None, read: bool, name: str) -> None:
     asker: Any = Asker()
     models = StationModels(asker, None, SummarySettings(recovery_timeout=7.0))  # type: ignore[arg-type]
     reply, calls = await models.ask("call", exchange(label, read=read))  # type: ignore[arg-type]

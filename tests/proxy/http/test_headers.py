@@ -155,7 +155,7 @@ def test_names_of_conversations(length: int, fits: bool, letter: str) -> None:
 @pytest.mark.parametrize(
     ("value", "budget"), [(b" 12 ", 12), (b"999999999999", 999_999_999_999), (b"1000000000000", None), (b"012", None)]
 )
-def test_budgets(value: bytes, budget: int | None) -> None:
+def test_a_budget_is_read_or_refused(value: bytes, budget: int | None) -> None:
     given = [(b"x-turnfold-budget", value)]
     if budget is not None:
         assert wishes(given).budget == budget
