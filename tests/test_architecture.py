@@ -22,7 +22,7 @@ from tests.support.parsed_modules import Module, imports, read_house
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 ENGINE = "turnfold.compression"
-DOC = '"""Lives here."""\n'
+DOC = '"""A module of the house."""\n'
 
 
 def test_names_of_the_face_exist() -> None:

@@ -3,8 +3,8 @@
 A loop that reads work from standard input and writes answers to standard output. The messages are defined in
 ``chat.process_folding``; ``lanes.processes`` starts and kills the process.
 
-It ends with its input, so it never outlives the process that it works for. It gives way to that one in everything: it runs with a
-low priority, and is the first to go where memory runs short.
+It ends when its input ends, so it never outlives the process that it works for. It runs with a low priority, and is the first to
+be killed if memory runs short.
 """
 
 from __future__ import annotations

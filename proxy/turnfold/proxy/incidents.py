@@ -3,7 +3,7 @@
 The one supervisor of loops, a way to run a step whose failure is a value, and the record of what went wrong, which readiness,
 metrics and the admin routes show. It does not know what any loop does; failures of requests are handled in ``chat.service``.
 
-The loops of a process: the ledger's (receipts, originals, metrics), those of ``app.Parts`` (warmth, deletions, memory, the
+The loops of a process are the ledger's (receipts, originals, metrics), those of ``app.Parts`` (warmth, deletions, memory, the
 store's file), and the store's probe while it is set aside. Everything else is a single task that ends by itself
 (`Incidents.watch`).
 """

@@ -3,8 +3,8 @@
 It decides how long a worker may be silent, and what happens then. How one process stops is in ``stopping``, the server's flags
 are in ``server``.
 
-uvicorn's own supervisor waits for one worker's answer before it looks at the next one, and heeds no signal meanwhile: a worker
-that hangs would keep it from stopping. Ours asks all, and looks at the answers when they are there.
+uvicorn's own supervisor waits for one worker's answer before it looks at the next, and ignores signals meanwhile, so a worker
+that hangs would keep it from stopping. This one asks all workers, and reads the answers as they arrive.
 """
 
 from __future__ import annotations

@@ -298,7 +298,7 @@ def test_folders_of_a_path_name_no_block_without_its_file() -> None:
     )
 
     def found(question: str) -> str:
-        asked = PartRequest((Source("tool", text, digest(text)),), (), question, 2_000, count, Memo())
+        asked = WholeRequest((Source("tool", text, digest(text)),), (), question, 2_000, count, Memo())
         return "\n".join(text[one.start : one.end] for one in find_keyed_blocks(asked).quotes)
 
     assert not found("What is said about gateway/billing/mailer/queries.txt?")

@@ -3,7 +3,7 @@
 An asker checks cache, breaker and caps in that order, then calls the upstream and drives one of the engine's generators. What is
 asked and whether a reply is good enough is up to ``compression.summary``; the wire format is in ``endpoint``.
 
-Nothing that goes wrong here is an error for anybody: there is no reply then, and whoever asked has a form without one.
+A failure here is never an error for the caller: it gets no reply, and uses the form that needs none.
 """
 
 from __future__ import annotations

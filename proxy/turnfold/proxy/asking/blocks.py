@@ -3,8 +3,8 @@
 This module chooses which blocks to summarise and remembers the results in front of the store that replicas share. A fold adopts a
 summary, at a fold event; asking is up to ``asker`` and checking to ``compression.summary``.
 
-No request waits for any of this. A block whose summary is refused is not tried again; where most are refused, a breaker stops
-asking for a while: a model that cannot do this must not cost its price for nothing.
+No request waits for a summary. If a summary is refused, its block is not tried again; if most are refused, a breaker stops asking
+for a while, so that a model that is not up to the task does not cost its price for nothing.
 """
 
 from __future__ import annotations

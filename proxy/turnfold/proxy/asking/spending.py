@@ -2,9 +2,9 @@
 
 There is a cap per day and one per conversation, shared by the replicas of a store. Prices and receipts are in ``books``.
 
-The most that a call can cost is set aside before it goes out, and corrected when its usage is known: several calls at once stay
-within the caps together. What was set aside for a call whose end nobody saw stays spent. While the store does not answer, each
-process goes by what it knows.
+The maximum cost of a call is reserved before it goes out and corrected once its usage is known, so concurrent calls stay within
+the caps together. A reservation whose outcome is never seen stays spent. While the store does not answer, each process relies on
+what it knows itself.
 """
 
 from __future__ import annotations

@@ -7,9 +7,9 @@ may lack is known to ``NewestWrites``.
 `record` only queues. A task writes a batch every quarter of a second, so a crash loses less than a second of receipts. While the
 store is unavailable batches wait. A batch that may have arrived is sent again under its id, and counts once.
 
-A batch that cannot be written whatever the store does is split until the entry that it fails on stands alone. That entry is
-written without its originals, then without the figures that came from outside; if it still fails, it is dropped. Each step is
-told with the request's id (``incidents``).
+A batch that cannot be written although the store works is split until the entry on which it fails is alone. That entry is written
+without its originals, then without the figures that came from outside; if it still fails, it is dropped. Each step is reported
+with the request's id (``incidents``).
 """
 
 from __future__ import annotations

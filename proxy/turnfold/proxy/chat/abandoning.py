@@ -4,18 +4,19 @@ This module decides how long a request waits for a fold before it asks whether a
 background, and when the conversation is folded again. It does not fold; the form of a record is in
 ``learning.abandoned_records``.
 
-A conversation whose fold was given up goes out as it came until the fold is done after all; where it has to be killed, for ten
-minutes. To try again at once would cost each of its requests the same. Another replica finds that out from the store once its own
-fold has taken a tenth of the time-out (it looks again each tenth), leaves it to go on behind the request, and sends what came.
+If a conversation's fold is given up, the conversation is sent as it came until the fold is done after all; if the fold has to be
+killed, for ten minutes. Trying again at once would cost each of its requests the same time. Another replica learns of it from the
+store once its own fold has taken a tenth of the timeout (it looks again after each further tenth); it then leaves its fold to
+continue behind the request, and sends what came.
 
 What was sent as it came stays so until the conversation's next fold event, on every replica: a fold in between would make the
-provider's cache miss. A replica that has sent a conversation folded before goes on with that: the cache still holds it.
+provider's cache miss. A replica that has sent a conversation folded before continues to do so, since the cache still holds that.
 
-A fold that was given up holds its place in the lane while it goes on. Nobody queues for long behind those that hold all of a
+A fold that was given up keeps its place in the lane while it continues. Nobody queues for long behind folds that hold all of a
 tenant's places.
 
-A request that is not folded, or quickly, asks the store for nothing; one that is folded asks once per conversation and process.
-Without the store, each process goes by what it has seen itself.
+A request that is not folded, or folded quickly, asks the store for nothing; one that is folded asks once per conversation and
+process. Without the store, each process relies on what it has seen itself.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
 It remembers the previous fold and reuses it for a later request. ``abandoning`` decides when a fold is too slow.
 
-To send such a request as it came would write all of it to the provider's cache anew, which still holds what was sent last. That
-is done within a tool loop only: a user's new message is better answered from the whole conversation than from a fold that quotes
-nothing for it. Where anything differs from what was folded, the request goes out as it came.
+Sending such a request as it came would write all of it to the provider's cache anew, which still holds what was sent last. The
+previous fold is reused within a tool loop only: a user's new message is better answered from the whole conversation than from a
+fold that quotes nothing for it. If anything differs from what was folded, the request goes out as it came.
 """
 
 from __future__ import annotations

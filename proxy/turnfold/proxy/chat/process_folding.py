@@ -3,10 +3,9 @@
 The messages between the two processes and the serving process's side are here. The other side is ``fold_process``; processes and
 turns are in ``lanes``.
 
-Whether a request is folded depends on its size alone, so that every replica agrees: up to `LARGE` bytes it is in a thread, up to
-`MOST_FOLDED` in a process, beyond that it goes out as it came. Where nearly all of a large one is known to the process that
-serves, it is folded there, into the same bytes (``chat.folding``). What becomes of a fold that takes too long is told in
-``chat.abandoning``.
+How a request is folded depends on its size alone, so that every replica agrees: up to `LARGE` bytes in a thread, up to
+`MOST_FOLDED` in a process, beyond that not at all. If the serving process already knows nearly all of a large request, it folds
+it itself, into the same bytes (``chat.folding``). What becomes of a fold that takes too long is decided in ``chat.abandoning``.
 """
 
 from __future__ import annotations

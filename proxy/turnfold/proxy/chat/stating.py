@@ -3,8 +3,8 @@
 A conversation goes in; an answer of Turnfold's own comes out, or the conversation under its state. The rules of the state and the
 places of its blocks are in ``compression.state``; failures are left to the service.
 
-Where the client names the conversation the record in the store is the truth, and messages add to it; else, and while the store is
-away, the state follows from the messages alone.
+If the client names the conversation, the record in the store is the truth, and messages add to it. Otherwise, and while the store
+is unavailable, the state follows from the messages alone.
 """
 
 from __future__ import annotations

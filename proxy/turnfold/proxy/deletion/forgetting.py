@@ -3,8 +3,8 @@
 It knows every place where such data is kept, the order in which to delete it, and what a ledger may no longer write. How
 processes learn of a deletion is in ``deletions``; the routes check who may ask for one.
 
-The deletion is announced first, so that no process writes the data anew. Items, receipts and sums follow, and last the remains in
-the store's own files. A batch that another process is writing at that moment is taken back by that process.
+The deletion is announced first, so that no process writes the data again. Items, receipts and sums follow, and finally the
+remains in the store's own files. If another process is writing a batch at that moment, it takes that batch back.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 It closes connections for which the process has no descriptors left. ``server`` raises the limit.
 
-A request needs two descriptors: its client's, and one to the upstream. The system hands them out to whoever asks first, which is
-clients: under a low limit these took all of them, and every request failed for want of a second one.
+A request needs two descriptors: one for its client and one for the upstream. The system gives them to whoever asks first. Under a
+low limit clients took all of them, and every request failed for lack of a second one.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 A few places, given to tenants in turn. What is done in a place is up to ``threads`` and ``processes``.
 
-A tenant holds at most `each` of the places however much it sends, and whoever waits longest is the next tenant's first request:
-what one tenant sends delays another by one piece of work at most.
+A tenant holds at most `each` of the places, however much it sends, and the next place goes to the tenant whose first request has
+waited longest. So one tenant delays another by at most one piece of work.
 """
 
 from __future__ import annotations

@@ -3,9 +3,9 @@
 A few processes are kept warm: started when first needed, killed when whoever waits for them gives up, and started again. What
 they do is in ``fold_process``.
 
-A thread that works on megabytes cannot be stopped, and single calls of it (JSON, a regular expression, a copy) hold the
-interpreter for hundreds of milliseconds, in which the event loop serves nobody. A process of its own costs others no more than a
-core.
+A thread that works on megabytes cannot be stopped, and some of its calls (JSON, a regular expression, a copy) hold the
+interpreter for hundreds of milliseconds, during which the event loop serves nobody. A separate process costs others no more than
+a core.
 """
 
 from __future__ import annotations

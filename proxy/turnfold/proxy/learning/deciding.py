@@ -3,12 +3,12 @@
 A bounded memory that asks the store once for each decision. What is decided where is in ``compression.fold.decisions``, what is
 believed in ``warming``, and the form of a record in ``learning.decision_records``.
 
-What the store could not be asked for is decided by packaged defaults and held here. It is written, or gives way to what another
-replica wrote, when the conversation's next decision is made: a moment at which its prefix changes anyway.
+If the store cannot be asked, packaged defaults decide, and the decision is held here. It is written, or replaced by what another
+replica wrote, when the conversation's next decision is made: at that moment its prefix changes anyway.
 
-When something is decided follows from the messages, but for what is decided behind a long rest. So whoever has not served a
-conversation for a while, or could not ask when it last did, asks of each of its requests whether another replica decided
-something there; and so does every decision, of the requests since the one before.
+When something is decided follows from the messages, except for decisions after a long rest. So a process that has not served a
+conversation for a while, or could not ask when it last did, asks at each of its requests whether another replica decided
+something there; and every decision asks about the requests since the previous one.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 A bounded memory of both, in front of the store that other replicas share. What counts say is in ``compression.warmth``; whether a
 request found its cache warm and what a fold saved, in ``cache_model``. Nothing is decided here.
 
-What is believed acts only where a fold is decided. So the store is asked in the background, never on a request's way: a process
-that has not heard of a model yet begins with what is usual at its prices.
+Beliefs matter only where a fold is decided, so the store is asked in the background, never while a request waits. A process that
+has not heard of a model yet starts with what is usual at its prices.
 """
 
 from __future__ import annotations

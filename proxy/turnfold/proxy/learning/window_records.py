@@ -3,9 +3,9 @@
 The form of a record, listing records, and having them forgotten everywhere. The memory in front of them is ``learning.windows``;
 what a figure means is in ``compression.calibration``.
 
-Every process holds in memory what it knows, and would write back what another one forgot. So what is forgotten leaves a mark with
-a random name, and a record says under which marks it was learned: where a mark is another now, the record counts for nothing,
-whoever wrote it and when. There is a mark for each upstream and model, and one for all of a tenant's.
+Every process holds what it knows in memory, and would write back what another one forgot. So forgetting leaves a mark with a
+random name, and a record says under which marks it was learned. If a mark has changed since, the record counts for nothing,
+whoever wrote it and when. There is a mark for each upstream and model, and one for each tenant.
 """
 
 from __future__ import annotations

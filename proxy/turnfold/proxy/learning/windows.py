@@ -3,9 +3,9 @@
 A bounded memory with a time to live, in front of the store that other replicas and later starts share. What a figure means is in
 ``compression.calibration``, the form of a record in ``learning.window_records``. It never holds any text of a conversation.
 
-Keys carry the tenant: two credentials may have two windows for one model, and nothing that one tenant's upstream says
-reaches another's requests. The store is never waited for on a request's way more than once per key in half a minute: so long may
-a process go on with what another one was told to forget. The store's loss only costs learning anew.
+Keys include the tenant: two credentials may have two windows for one model, and nothing that one tenant's upstream says affects
+another's requests. A request waits for the store at most once per key in half a minute; that is how long a process may continue
+with what another one was told to forget. If the store is lost, only learning starts anew.
 """
 
 from __future__ import annotations

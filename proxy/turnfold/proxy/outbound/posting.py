@@ -3,9 +3,9 @@
 It writes such a request as bytes and reads the head and body of its answer. ``upstream`` puts failures into words. Other methods,
 bodies in pieces and outbound proxies are left to aiohttp's session.
 
-What the session does beyond its connector and its parser (redirects, cookies, credentials in URLs, tracing, retries of methods
-that may be retried) is nothing that such a request needs, and takes 100 of 137 µs (measured). Both ways share the connector, so
-they take connections from one pool; both write the same bytes.
+Whatever else the session does beyond its connector and its parser (redirects, cookies, credentials in URLs, tracing, retries of
+methods that may be retried), such a request does not need, and it takes 100 of 137 µs (measured). Both ways share the connector,
+so they take connections from one pool; both write the same bytes.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 It tells such a path from one that is meant for the upstream, and answers it. Other methods of Turnfold's own paths are answered
 in ``ops``.
 
-Every path that Turnfold does not know goes upstream. A call of its own whose path is misspelt would go there too, and its text,
-which is meant to stay on this machine, with it. The provider has no such route, so nothing is lost by naming the right one.
+Every path that Turnfold does not know goes upstream. So would a call of Turnfold's own with a misspelt path, together with its
+text, which is meant to stay on this machine. The provider has no such route, so nothing is lost by naming the right one.
 """
 
 from __future__ import annotations

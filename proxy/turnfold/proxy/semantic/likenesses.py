@@ -3,9 +3,9 @@
 It asks for a question's vector within a time limit, decides, and remembers the decision in front of the store that replicas
 share. Vectors of passages are made in ``vectors``; what a likeness is worth is up to ``compression.fold``.
 
-Nothing is decided but for a user message that ends a request, and for which something is recalled. What was decided is kept
-before the request goes out, the first writer wins, and every replica and the whole tool loop under that message go by it. Of a
-message that was answered already nothing is decided any more: where nothing was kept, its recall goes by words, as it did.
+A decision is made only for a user message that ends a request and for which something is recalled. It is stored before the
+request goes out; the first writer wins, and every replica and the whole tool loop under that message follow it. A message that
+has already been answered gets no new decision: if none was stored, its recall continues to go by words.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 It decides whether the upstream may be asked now, asks it, counts what that costs, and draws the consequences of a refusal. The
 wire is in ``embeddings_wire``; ``asking.own_upstream`` chooses the key.
 
-Nothing that goes wrong here is an error for anybody: there is no vector then, and words decide. A credential that is refused, a
-limit that is reached, and an upstream that fails several times in a row are left alone for a while; the log says so once.
+A failure here is never an error for the caller: there is no vector then, and words decide. A refused credential, a reached limit
+and an upstream that fails several times in a row are left alone for a while; the log says so once.
 """
 
 from __future__ import annotations

@@ -3,9 +3,9 @@
 It decides which vectors to make, in which order and at which pace, and remembers them in front of the store that replicas share.
 It knows the encoder only by its protocol; ``likenesses`` uses the vectors.
 
-No request waits for any of this. Tenants take turns, a few messages at a time; after each piece of work there is a pause, so that
-all of it takes no more than its share of one core. Where a client's own key pays, its vectors are made while its request is
-served, and what is not finished then is dropped, and the key with it.
+No request waits for vectors. Tenants take turns, a few messages at a time, with a pause after each piece of work, so that all of
+it takes no more than its share of one core. If a client's own key pays, its vectors are made while its request is served;
+whatever is not finished then is dropped, and the key with it.
 """
 
 from __future__ import annotations

@@ -7,8 +7,8 @@ Every item's value is sealed; keys of items, logs (receipts) and counts are not:
 value stored before there were keys is read unencrypted until it expires. A value that no key opens is skipped,
 told once, and never replaced by `swap`.
 
-One item says that the store is sealed, and with which key. A process without a key that fits is refused every call: it would
-write in plain what the operator wants sealed, or find nothing.
+One item says that the store is sealed, and with which key. A process without a matching key is refused every call: it would write
+in plain what the operator wants sealed, or find nothing.
 """
 
 from __future__ import annotations

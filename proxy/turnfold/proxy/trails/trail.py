@@ -6,7 +6,7 @@ A trail holds a checksum of everything up to each whole kilobyte of the messages
 texts are, so the longest common prefix is found to a kilobyte, from some bytes for each that may lie in the store. CRC-32 is
 enough: it is a statistic's fingerprint, and nobody gains by a false one in his own figures.
 
-Cache marks are left out first (``Wire.unmarked``): they move on from request to request, which no cache takes for a change.
+Cache marks are left out first (``Wire.unmarked``), since they move from request to request and no cache counts that as a change.
 What they ask to have kept goes with the trail (``cache_entries``).
 """
 
