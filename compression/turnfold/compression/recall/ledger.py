@@ -4,9 +4,9 @@ It finds these messages and their place in a ranking. Single statements of users
 most to a question, in ``ranking``.
 
 A list that grew, a budget that changed, a game's state: the steps hardly share words with the question, and each may change what
-the others say. Where all of them fit into what an explicit budget leaves for quotes, they come behind what clearly bears on the
-question, or in front where little does. Where most of a chat is such exchanges, they don't fit, and are no sign of anything;
-nor are they where several speak.
+the others say. If all of them fit into what an explicit budget leaves for quotes, they come after what clearly bears on the
+question, or first if little does. If most of a chat consists of such exchanges, they do not fit and mean nothing special, nor do
+they if several people speak.
 """
 
 from __future__ import annotations

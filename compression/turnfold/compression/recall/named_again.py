@@ -5,8 +5,8 @@ It finds these later messages. Messages that say themselves that they update oth
 question as well as what is quoted, in ``recall.abreast``.
 
 People seldom say that something has changed, and the later message often shares no word with the question. But it names the thing
-again, by a word that stands near the question's words in the older message, and hardly anywhere else. It may ask something else
-beside that: "the hall has mould, so it's Otis's garage. How long do I boil eggs?".
+again, by a word that is near the question's words in the older message and hardly occurs anywhere else. It may also ask something
+else: "the hall has mould, so it's Otis's garage. How long do I boil eggs?".
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 A few places, given to tenants in turn. What is done in a place is up to ``threads`` and ``processes``.
 
-A tenant holds at most `each` of the places, however much it sends, and the next place goes to the tenant whose first request has
-waited longest. So one tenant delays another by at most one piece of work.
+Tenants take turns, and each holds at most `each` of the places, however much it sends. So one tenant delays another by at most
+one piece of work.
 """
 
 from __future__ import annotations

@@ -3,10 +3,10 @@
 It decides which rows are meant and what of them is quoted. Such a question is recognised in
 ``text.dialogue.wanted.row_requests``, rows are found in ``text.records``, and ``quote_choice`` counts how much fits.
 
-The rows are meant that have the question's words in themselves or in what stands above them, of equal ones the newest; where it
-names none but "the table", the newest. Those that have the question's words are quoted, with what stands above all: "the average
-in Berlin". Where no row has them, or some are held against the others ("more than in Berlin"), all are, if there is room; if
-there is none, those that the question needs first ("the cheapest", "above 850"), and it is said that these are not all.
+Meant are the rows with the question's words in themselves or in what stands above them, among equals the newest; if the question
+names none but "the table", the newest table. The rows with the question's words are quoted, with the lines above all rows: "the
+average in Berlin". If no row has them, or some rows are compared with the others ("more than in Berlin"), all rows are quoted if
+there is room. If not, those that the question needs first are ("the cheapest", "above 850"), with a note that they are not all.
 """
 
 from __future__ import annotations

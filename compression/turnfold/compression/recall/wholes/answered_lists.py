@@ -3,8 +3,8 @@
 It finds the list that belongs to a quoted one. Which one a message is about is decided in ``works``, ``placed_parts`` and
 ``parts.sections``.
 
-Who has answers graded needs the questions too, and hardly any message names both. Two lists belong together where one has the
-numbers of the other, and either asks.
+Grading answers takes the questions too, and hardly any message names both. Two lists belong together if one has the numbers of
+the other, and either asks.
 """
 
 from __future__ import annotations

@@ -3,9 +3,9 @@
 It decides which messages describe such a change, and what is quoted of each. The block itself, its later versions and parts of it
 are found in ``works``.
 
-A configuration that grew line by line stands whole only in its first form. What changes it stands in code within a sentence, or
-in a small fence of the same language right behind, and names something that the block has; or in a fence, however far behind,
-that begins with a part of it.
+A configuration that grew line by line is whole only in its first form. Its changes are code within a sentence, or a small fence
+of the same language right after it that names something in the block; or a fence, however far behind, that begins with a part of
+the block.
 """
 
 from __future__ import annotations

@@ -3,9 +3,9 @@
 It decides which blocks are meant, each in its newest form. Where code is, and what it defines, is read in
 ``text.dialogue.wanted.code_blocks``; code that is asked for by a name is found in ``works``.
 
-A block that is half as long as an older one, and defines half of what that defines, has taken its place, whoever wrote it; one
-that defines some of it is a change of it. Where all of them have no room, those are meant of which the request names something;
-where it is about all of them, what they define is quoted (``code_outline``).
+A block replaces an older one if it is at least half as long and defines at least half of what that defines, whoever wrote it; a
+block that defines some of it is a change of it. If there is no room for all blocks, those are quoted of which the request names
+something; if it is about all of them, what they define is quoted (``code_outline``).
 """
 
 from __future__ import annotations

@@ -2,8 +2,9 @@
 
 It decides which of it is quoted. Such a request and the material are recognised in ``text.dialogue.wanted.materials``.
 
-Of each table the newest definition is meant, and of lists of routes all that are not given again. Nothing is quoted where a
-newer piece stands in the request as it was, or where all of it has no room: then what bears on the request's words has it.
+The newest definition of each table is meant, and all lists of routes that are not given again. Nothing is quoted if the request
+contains a newer piece unchanged, or if there is no room for all of it; in that case the room goes to passages that bear on the
+request's words.
 """
 
 from __future__ import annotations

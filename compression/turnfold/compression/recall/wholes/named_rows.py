@@ -3,9 +3,9 @@
 It decides which rows these are, and what of them is quoted. Questions that all rows go into are in ``all_rows``; rows are found
 in ``text.records``, and ``quote_choice`` counts how much fits.
 
-A question is about a table if all of its words stand in it, or are of a kind that it holds. The rows that have most of the words
-which few others have are quoted, with what stands above all, and nothing else of the table: its other rows only resemble them.
-Rows that it names by their numbers are those of the newest table.
+A question is about a table if all of its words occur there, or are of a kind that the table has. Quoted are the rows with most of
+those words that few others have, with the lines above all rows, and nothing else of the table: its other rows only resemble them.
+Rows named by their numbers are those of the newest table.
 """
 
 from __future__ import annotations

@@ -3,9 +3,9 @@
 It decides which text that is, and what is quoted of it. Such a message, the parts of a text and how far an answer has come are
 read in ``text.dialogue.wanted.steps``; parts by their number or place are found in ``placed_parts``.
 
-A message that says "next" shares no word with what is to come. Meant is the newest long text behind which others have said so, or
-which says itself that it is to be gone through; the answers since tell how far. Quoted is as much as the last answer covered, and
-some more, since nobody knows how much it will be.
+A message that says "next" shares no word with what comes next. Meant is the newest long text after which users have said so, or
+which says itself that it is to be gone through; the answers since show how far. As much is quoted as the last answer covered, and
+somewhat more, since nobody knows how much it will be.
 """
 
 from __future__ import annotations

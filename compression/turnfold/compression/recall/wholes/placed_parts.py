@@ -2,9 +2,9 @@
 
 It decides which text is meant. Such a question is recognised, and parts are found, in ``text.dialogue.wanted.places``.
 
-The newest text is meant that has such parts, of those that are called so ("step by step", "Step 1"), and of these of those that
-share most words with the question; none where the request holds one that was not folded and is called so no less, for then that
-is spoken of.
+The newest text with such parts is meant, preferring texts that are called so ("step by step", "Step 1"), and among these those
+that share most words with the question. None is meant if the request contains an unfolded text that is called so no less, since
+then that one is spoken of.
 """
 
 from __future__ import annotations

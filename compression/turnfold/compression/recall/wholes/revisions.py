@@ -3,8 +3,8 @@
 It decides which answers are versions of one text, and which of them a message means. Versions of code, and of texts that share
 most of their words, are found in ``works``; such a message is recognised in ``text.dialogue.wanted.versions``.
 
-A poem that was made funnier may share no line with what it was. That it is a version of it, the request between them tells: it is
-short, asks no question, and stands right behind the one and in front of the other.
+A poem that was made funnier may share no line with its earlier version. The request between the two shows that they are versions:
+it is short, asks no question, and comes right after the one and before the other.
 """
 
 from __future__ import annotations

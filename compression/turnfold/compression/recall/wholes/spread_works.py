@@ -2,9 +2,9 @@
 
 It chooses the sentences. Which works are asked for is decided in ``works``; the whole conversation is covered in ``cover``.
 
-Who asks for the risks of a contract, or to have it summarized, needs something of each part rather than all of a few. Paragraphs
-get equal room, the short ones, such as headings, all that they need; where that would be next to nothing, every second of the
-others goes.
+A question about the risks of a contract, or a request to summarize it, needs something of each part rather than all of a few.
+Paragraphs get equal room; short ones, such as headings, all that they need. If that would be next to nothing, every second of the
+others is left out.
 """
 
 from __future__ import annotations

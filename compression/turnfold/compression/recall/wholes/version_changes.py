@@ -3,8 +3,8 @@
 It finds the lines that differ, or the sentences of long lines. Which versions are meant is decided in ``works``; edits of code
 that were made in a chat are in ``code_changes``.
 
-Who asks what changed between two drafts needs the places where they differ, from both; the beginnings of their paragraphs are the
-same in either.
+A question about what changed between two drafts needs the places where they differ, from both; the beginnings of their paragraphs
+are the same in either.
 """
 
 from __future__ import annotations

@@ -3,8 +3,9 @@
 It decides which answers make up such a series, and what is quoted of each. Such a question is recognised in
 ``text.dialogue.wanted.entry_requests``; short messages that users have kept are in ``entries``.
 
-Marks, labels, records drawn out of letters: each answers a message of its own, and none shares words with the question. Of an
-answer its first line is quoted, behind what the message is called by, or its first sentence. A part of them gives a wrong total.
+Marks, labels, records extracted from letters: each answers a message of its own, and none shares words with the question. Of an
+answer, its first line is quoted, together with what its message is called by, or its first sentence. A part of them would give a
+wrong total.
 """
 
 from __future__ import annotations

@@ -4,9 +4,9 @@ It decides which short exchanges are such entries, and which of them a question 
 ``text.dialogue.wanted.entry_requests``; tables are handled in ``all_rows``, and what the text of a fold keeps of entries in
 ``shorten.told``.
 
-An entry is a short message that tells something, with a short answer, or one with an answer of a few words. Hardly one shares
-words with the question, and a part of them gives a wrong total. Where all of them have no room, those are meant whose figures
-are written as those are of which the question says most: amounts, kilometres, calories.
+An entry is a short message that tells something, with a short answer, or one with an answer of a few words. Hardly any shares
+words with the question, and a part of them gives a wrong total. If there is no room for all, those are quoted whose figures are
+of the kind that the question asks about: amounts, kilometres, calories.
 """
 
 from __future__ import annotations

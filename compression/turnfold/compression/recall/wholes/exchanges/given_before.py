@@ -3,8 +3,9 @@
 It decides which exchanges gave them, and what is quoted of each. Such a request is recognised in ``text.dialogue.wanted.series``;
 a thing that was offered and is meant now is found in ``offers``, exchanges of one kind in ``series``.
 
-Without them the chat gives again what it gave already. Who asks for one more did so before: such requests tell the exchanges. Of
-an answer its first sentence names the thing, or the heads of its list; of a quiz its questions are needed, which end the answers.
+Without them the chat would give again what it has already given. Earlier requests for one more show which exchanges these are. Of
+an answer, its first sentence names the thing, or the items of its list do; of a quiz, the questions are needed, which end the
+answers.
 """
 
 from __future__ import annotations

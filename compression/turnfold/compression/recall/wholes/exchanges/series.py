@@ -3,8 +3,8 @@
 It decides which exchanges these are, and what is quoted of each. Such a request and its kind are recognised in
 ``text.dialogue.wanted.series``; what users have the chat keep is in ``entries``, works of one kind are in ``several_works``.
 
-Of a short answer all is quoted; of a longer one what it opens with, since that says the word or the correction, with what this
-needs. Where all have no room the newest have it.
+A short answer is quoted whole; a longer one with its opening, which gives the word or the correction, and what that needs. If
+there is no room for all, the newest are quoted.
 """
 
 from __future__ import annotations

@@ -3,10 +3,9 @@
 It decides what of it is quoted. Such a request is recognised in ``text.dialogue.wanted.materials``; files and definitions are
 found in ``code_files`` and ``code_definitions`` there.
 
-A few passages that share a word with "review the code" say less of it than the names of all that it defines, under the files
-that these stand in. Where even these have no room, those of the outermost level are quoted, or the names of the files alone.
-Nobody can review or port names, so the room that is left goes to whole files, those first on which most others rest, of these the
-newest.
+A few passages that share a word with "review the code" say less than the names of everything it defines, grouped by file. If
+there is no room for all names, those of the outermost level are quoted, or only the names of the files. Nobody can review or port
+names, so the remaining room goes to whole files: first those on which most others depend, among these the newest.
 """
 
 from __future__ import annotations

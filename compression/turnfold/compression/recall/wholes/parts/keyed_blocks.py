@@ -3,9 +3,9 @@
 It decides which text and which of its blocks are meant, and what is quoted of them. Where a text has blocks, and what a message
 names, is read in ``text.dialogue.wanted.keyed_blocks``.
 
-A word names a block if few blocks have it; of these the ones are meant that have most of the question's other words in what
-stands above them. Each is quoted with the first lines of the blocks around it, since "memory" alone is nobody's; one that is too
-long with the lines in it that the question names.
+A word names a block if few blocks have it; among these, the ones with most of the question's other words in the lines above them
+are meant. Each is quoted with the first lines of the blocks around it, since "memory" alone belongs to nothing. A block that is
+too long is quoted with the lines that the question names.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 It decides which records these are, and what their passages are worth. Records are found in ``text.ties.stanzas`` and
 ``text.records``; what else passages are worth is up to ``ranking``.
 
-A record names its thing once, and tells the rest below it in words that all records have, or that no question does: of an
-interface the line with its address. So the record that has the most of the question is read as a whole.
+A record names its thing once, and tells the rest below in words that all records have, or that no question has: of an interface,
+the line with its address. So the record with most of the question's words is read as a whole.
 """
 
 from __future__ import annotations

@@ -4,9 +4,9 @@ It decides which text is meant, and what is quoted of it. Where sections are, an
 ``text.dialogue.wanted.sections``. Parts by their place are found in ``placed_parts``, texts that are asked for whole in
 ``works``.
 
-Of texts that have the section the one is meant that shares most words with the question, of several the newest; with a section
-that was pasted goes what an answer has written in its place since. A section that is too long for the room is quoted with the
-beginning of each of its paragraphs.
+Among texts with that section, the one that shares most words with the question is meant, among equals the newest. A pasted
+section comes with what an answer has written in its place since. A section that is too long is quoted with the beginning of each
+of its paragraphs.
 """
 
 from __future__ import annotations

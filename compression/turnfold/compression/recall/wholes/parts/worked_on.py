@@ -3,9 +3,9 @@
 It finds these passages for an agent of whose loop a part was folded. What bears on the task's own words is ranked in ``ranking``;
 ``quote_choice`` counts how many passages fit.
 
-The next call takes its paths and identifiers from steps that share few words with the task: the functions that were read twice,
-the script that was written and run. A name that several steps hold will be used again, the more recently the likelier; one that
-the request holds needs no quote.
+The next call takes its paths and identifiers from steps that share few words with the task: functions that were read twice, a
+script that was written and run. A name that occurs in several steps will be used again, the more recent the likelier; one that
+the request contains needs no quote.
 """
 
 from __future__ import annotations

@@ -4,9 +4,9 @@ It decides which answers are the parts of one work, and which work is meant. Suc
 ``text.dialogue.wanted.several_works``; a work of one answer is found in ``named_work``, several works of one kind in
 ``several_works``.
 
-A part is an answer with code, or a long one, to a short request. It belongs to the work whose parts share its telling words where
-its request asks for a next part ("now the CSS"), which of prose says so ("chapter 2"); else it begins a work of its own. Parts
-are quoted in their newest version, with what changed them.
+A part is an answer with code, or a long one, to a short request. It belongs to the work whose parts share its distinctive words
+if its request asks for a next part ("now the CSS"), or, in prose, says so ("chapter 2"); otherwise it begins a work of its own.
+Parts are quoted in their newest version, with what changed them.
 """
 
 from __future__ import annotations

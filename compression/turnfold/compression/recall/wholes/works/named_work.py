@@ -4,9 +4,9 @@ It decides what is quoted of it, and what has room. Which messages hold works is
 ``work_forms``; whether a message asks for one, to ``text.dialogue.wanted.works``. Passages that bear on a question are ranked in
 ``ranking``.
 
-Of the works that share most words with the question the newest whole version is meant, unless an older one is asked for; what
-changed it later is quoted with it. One that the request holds anyway, since its turn is not folded, needs no quote, nor do the
-versions that are not wanted.
+Among the works that share most words with the question, the newest whole version is meant, unless an older one is asked for;
+later changes to it are quoted with it. A work that the request contains anyway, since its turn is not folded, needs no quote, and
+neither do unwanted versions.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 It decides which answer that is, and what is quoted of it. Such a request is recognised in ``text.dialogue.wanted.judging``; the
 text or the code is found in ``works`` and ``parts``.
 
-The request names the text, if anything; what was said of it shares no word with "your suggestions". It stands in the answer to
-the message that holds the text. Where nothing is named, the text is meant that was judged last.
+The request names the text, if anything; what was said about it shares no word with "your suggestions". It is in the answer to the
+message with the text. If nothing is named, the text that was judged last is meant.
 """
 
 from __future__ import annotations
