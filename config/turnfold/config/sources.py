@@ -1,7 +1,7 @@
 """Where settings come from.
 
-It reads flags, environment, ``.env`` and ``turnfold.toml``, and knows their flat names, their precedence, and the origin of each
-value. Apart from the proxy variables (``outbound``), nothing else reads the environment. Defaults and validation are in
+This module reads flags, environment, ``.env`` and ``turnfold.toml``, and knows their flat names, their precedence, and the origin
+of each value. Apart from the proxy variables (``outbound``), nothing else reads the environment. Defaults and validation are in
 ``settings``.
 
 Precedence: flag > environment > ``.env`` > ``turnfold.toml`` > default. An empty variable counts as not set, because Compose

@@ -1,6 +1,6 @@
 """The demo's conversation in the other formats.
 
-It turns a chat request into one of ``/v1/responses`` or ``/v1/messages``, with the upstream's answer. ``demo`` plays it.
+This module turns a chat request into one of ``/v1/responses`` or ``/v1/messages``, with the upstream's answer. ``demo`` plays it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Where the server listens.
 
-It checks an address and makes a Unix socket with its file. Serving is up to ``server``.
+This module checks an address and makes a Unix socket with its file. Serving is up to ``server``.
 """
 
 from __future__ import annotations

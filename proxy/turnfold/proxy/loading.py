@@ -1,6 +1,6 @@
 """Loading after startup what requests need.
 
-It loads things once and lets earlier requests wait for them. ``app.warm`` says what is loaded.
+This module loads things once and lets earlier requests wait for them. ``app.warm`` says what is loaded.
 """
 
 from __future__ import annotations

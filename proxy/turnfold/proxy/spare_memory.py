@@ -1,6 +1,6 @@
 """Returning the memory that a large fold leaves behind to the system.
 
-It asks the C library for that periodically. Caches and their sizes are in ``compression.memo``.
+This module asks the C library for that periodically. Caches and their sizes are in ``compression.memo``.
 
 Memory that is freed in the middle of a heap stays with the process until somebody asks for it: after cold folds of 100,000
 tokens, two fifths of what they took. Only glibc does this; elsewhere there is nothing to do.

@@ -1,6 +1,6 @@
 """Deleting expired data, even while there are no requests.
 
-It asks the store periodically. The store decides what has expired.
+This module asks the store periodically. The store decides what has expired.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The parent of several workers: it starts them, replaces those that die or hang, and stops them.
 
-It decides how long a worker may be silent, and what happens then. How one process stops is in ``stopping``, the server's flags
-are in ``server``.
+This module decides how long a worker may be silent, and what happens then. How one process stops is in ``stopping``, the server's
+flags are in ``server``.
 
 uvicorn's own supervisor waits for one worker's answer before it looks at the next, and ignores signals meanwhile, so a worker
 that hangs would keep it from stopping. This one asks all workers, and reads the answers as they arrive.

@@ -1,7 +1,7 @@
 """The statements of old messages that a context can include, and the worth of each.
 
-It finds and weighs them, message by message. ``telling`` chooses which of them a context includes; the signs of a statement are
-in ``text.statements``.
+This module finds and weighs them, message by message. ``telling`` chooses which of them a context includes; the signs of a
+statement are in ``text.statements``.
 
 They follow from the messages alone, so they are never stored; and they are whole statements of the message, each with what it
 needs, so nothing that is told says more or less than its speaker did.

@@ -1,7 +1,7 @@
 """The context of a history: the text that is sent in its place, within the budget (row C9).
 
-It chooses among the sentences of old messages, and fixes the form of a context. What a sentence is worth is up to ``sentences``;
-``history`` changes a history.
+This module chooses among the sentences of old messages, and fixes the form of a context. What a sentence is worth is up to
+``sentences``; ``history`` changes a history.
 
 System messages are told whole, standing orders and what users state about themselves and their task before anything else, the
 best of the rest as far as the budget goes; all in the order in which it was said, each sentence once and as it was said. What is

@@ -1,7 +1,7 @@
 """The parts of a text that the newest question needs, for texts that have to be cut.
 
-It gives the ranges of a text that bear on the question. ``cut`` chooses the texts, ``middle`` cuts them, and ``recall`` knows
-what bears on a question.
+This module gives the ranges of a text that bear on the question. ``cut`` chooses the texts, ``middle`` cuts them, and ``recall``
+knows what bears on a question.
 
 A result that is too large for its window or budget is all that a model will ever see of it in this turn. Its head and tail hold
 what was asked for by chance only.

@@ -1,7 +1,7 @@
 """Folding everything older than the most recent fifth of a conversation.
 
-It takes the recent messages off a conversation, has the rest folded, and makes the same changes to the whole of it. The result of
-every way to make a request fit is defined here too. Folding itself and the choice of budgets happen elsewhere.
+This module takes the recent messages off a conversation, has the rest folded, and makes the same changes to the whole of it. The
+result of every way to make a request fit is defined here too. Folding itself and the choice of budgets happen elsewhere.
 
 A fold under a budget keeps as little raw as its prices say; after an overflow the recent messages are worth more than that,
 since the model was in the middle of something. The question at hand goes along with what is folded, so that recall looks for

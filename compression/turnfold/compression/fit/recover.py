@@ -1,7 +1,7 @@
 """One recovery from a full context.
 
-It decides how small a request has to become, and is the exchange with the upstream as a generator that yields a call and is sent
-the reply. ``fit`` makes a request smaller, ``overflow`` understands what an upstream says, and the driver sends.
+This module decides how small a request has to become, and is the exchange with the upstream as a generator that yields a call and
+is sent the reply. ``fit`` makes a request smaller, ``overflow`` understands what an upstream says, and the driver sends.
 
 A driver does this, and no more (``turnfold.proxy.chat.recovering``):
 

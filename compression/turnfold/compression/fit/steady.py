@@ -1,7 +1,7 @@
 """Fitting a conversation so that its next requests only append.
 
-It decides at which of its requests a growing conversation is made smaller, and what that means for the requests that follow. The
-ways of making it smaller are in ``fit``, ``older`` and ``cut``.
+This module decides at which of its requests a growing conversation is made smaller, and what that means for the requests that
+follow. The ways of making it smaller are in ``fit``, ``older`` and ``cut``.
 
 A conversation beyond its window is not fitted anew with every request: all of its prefix would be written to the cache again each
 time. It is made smaller than it has to be at one request, its border, and the same changes hold until it has grown by the room

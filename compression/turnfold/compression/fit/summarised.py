@@ -1,7 +1,7 @@
 """A model's summary of what a recovery leaves out.
 
-It decides which messages the summary covers, and where it goes. Making a request smaller is up to ``fit``, checking a summary to
-``summary``.
+This module decides which messages the summary covers, and where it goes. Making a request smaller is up to ``fit``, checking a
+summary to ``summary``.
 
 The deterministic form is made first, and is used if there is no usable summary. A summary goes into the first user message
 that is kept: behind its own text where what is missing came later, in front of it where that came before. It is fenced like any

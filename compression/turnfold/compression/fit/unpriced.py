@@ -1,7 +1,7 @@
 """Attachments whose tokens Turnfold cannot count: files, audio, video.
 
-It estimates their weight, and gives a conversation that counts it. Making a request smaller is up to ``fit``; prices of images
-are in ``wire.media``.
+This module estimates their weight, and gives a conversation that counts it. Making a request smaller is up to ``fit``; prices of
+images are in ``wire.media``.
 
 Everywhere else they count 0 tokens. If an upstream's error names the number of tokens it counted, the part that the text does
 not explain is spread over them: by size if known, otherwise equally.

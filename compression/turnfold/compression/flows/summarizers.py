@@ -1,7 +1,7 @@
 """Summaries of messages by the caller's model.
 
-It writes the prompts, and asks again more tersely if need be. The caller's function sends them. ``roundtrip.compress_messages``
-refuses a summary that is empty or no shorter.
+This module writes the prompts, and asks again more tersely if need be. The caller's function sends them.
+``roundtrip.compress_messages`` refuses a summary that is empty or no shorter.
 """
 
 from __future__ import annotations

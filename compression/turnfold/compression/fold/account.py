@@ -1,6 +1,6 @@
 """What happened to each message of a conversation, for `turnfold inspect`.
 
-It accounts for changes, and for changes to already changed requests, but makes none.
+This module accounts for changes, and for changes to already changed requests, but makes none.
 """
 
 from __future__ import annotations

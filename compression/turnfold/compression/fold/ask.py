@@ -1,6 +1,6 @@
 """Which user messages get recall, from what, and within how many tokens.
 
-It turns a plan's askers into texts placed after their messages. ``recall`` chooses and renders the passages.
+This module turns a plan's askers into texts placed after their messages. ``recall`` chooses and renders the passages.
 
 The recall of a user message is a function of the messages up to it, so a tool loop under it keeps its bytes.
 """

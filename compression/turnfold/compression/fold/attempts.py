@@ -1,7 +1,7 @@
 """Attempts at a fold: the mildest of several plans that fits a budget, drafted with its recall.
 
-It chooses the settings that are tried, and what recall may take. ``engine`` fixes the order of the stations and decides whether
-the result is used.
+This module chooses the settings that are tried, and what recall may take. ``engine`` fixes the order of the stations and decides
+whether the result is used.
 """
 
 from __future__ import annotations

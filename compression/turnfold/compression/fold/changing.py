@@ -1,7 +1,7 @@
 """From a draft to the changes that make it.
 
-It places a draft and its recalls in a request, keeps them out of the way of caches, and translates an earlier request's changes
-for a later one. ``write`` writes the pieces and ``ask`` chooses recall; no format is known here.
+This module places a draft and its recalls in a request, keeps them out of the way of caches, and translates an earlier request's
+changes for a later one. ``write`` writes the pieces and ``ask`` chooses recall; no format is known here.
 """
 
 from __future__ import annotations

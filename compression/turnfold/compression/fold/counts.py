@@ -1,6 +1,6 @@
 """Tokens of messages and conversations, by a model's own count.
 
-It sums over messages, and counts each only once. The vocabularies are in ``tokens``.
+This module sums over messages, and counts each only once. The vocabularies are in ``tokens``.
 """
 
 from __future__ import annotations

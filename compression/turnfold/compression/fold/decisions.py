@@ -1,7 +1,7 @@
 """Decisions about a fold, made once and recorded under the conversation's prefix.
 
-It decides at which requests something is decided, and which precedents are those of a conversation. What follows from a decision
-is up to ``policy``; the shell keeps precedents and asks for them.
+This module decides at which requests something is decided, and which precedents are those of a conversation. What follows from a
+decision is up to ``policy``; the shell keeps precedents and asks for them.
 
 Borders are found by replaying a conversation from its first message (``replay``). What time brings (what was learned of the
 cache, a brake) must not move the borders of the past, so:

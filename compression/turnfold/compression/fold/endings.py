@@ -1,6 +1,6 @@
 """Removing white space at the end of assistant text, for upstreams that refuse it.
 
-It makes the changes of a request with its assistant texts trimmed. Which upstreams need that is an option (``options``).
+This module makes the changes of a request with its assistant texts trimmed. Which upstreams need that is an option (``options``).
 
 Claude refuses a request whose last message is the assistant's and ends in white space ("final assistant content cannot end with
 trailing whitespace"). Only what stands behind the first change of a request is trimmed: the bytes in front of it are those that

@@ -1,6 +1,6 @@
 """A conversation through the engine: plan, draft, recall, write, check.
 
-It fixes the order of the stations; each has a module of its own. Fitting a window is up to ``fit``.
+This module fixes the order of the stations; each has a module of its own. Fitting a window is up to ``fit``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The similarity of earlier passages to a question, by sentence vectors.
 
-It chooses the texts that an encoder gets, and makes a `Likeness` of its vectors. The shell has the encoders and keeps the
-vectors; what a likeness is worth beside the words is up to ``recall``.
+This module chooses the texts that an encoder gets, and makes a `Likeness` of its vectors. The shell has the encoders and keeps
+the vectors; what a likeness is worth beside the words is up to ``recall``.
 
 A vector is a string of int8, one a dimension, in any scale: only its direction counts. A likeness is a cosine times 127, rounded,
 as one int8 a passage, and is all that a fold sees of vectors. It is decided once for a user message (law 5), so that neither a

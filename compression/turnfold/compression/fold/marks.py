@@ -1,7 +1,7 @@
 """The client's cache marks on messages that are left out.
 
-It decides where a mark goes when its message leaves. Each format knows the form of a mark; marks of Turnfold's own are set in
-``changing``.
+This module decides where a mark goes when its message leaves. Each format knows the form of a mark; marks of Turnfold's own are
+set in ``changing``.
 
 A mark says that everything up to it is to be cached. So the mark of a run that is left out goes to the last thing that is sent of
 that run: the text that stands for it, else the last part of what is sent in front of it. No mark is invented, and where

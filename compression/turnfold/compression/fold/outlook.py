@@ -1,7 +1,7 @@
 """Why a conversation is not folded, and when it will be.
 
-It gives the reason why nothing is folded, the size at which something will be, and how long a summary would serve. What is folded
-is decided in ``replay``: a forecast moves no border.
+This module gives the reason why nothing is folded, the size at which something will be, and how long a summary would serve. What
+is folded is decided in ``replay``: a forecast moves no border.
 """
 
 from __future__ import annotations

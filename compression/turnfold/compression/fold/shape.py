@@ -1,7 +1,7 @@
 """Tool results when they first appear: shaped once, or replaced by a reference if one repeats another.
 
-It decides which results are shaped, and which of several equal ones keeps the text. The forms are in ``shorten.birth``; the
-levels of folded pieces are another matter.
+This module decides which results are shaped, and which of several equal ones keeps the text. The forms are in ``shorten.birth``;
+the levels of folded pieces are another matter.
 
 Both depend on the prefix alone, so no prefix is ever rewritten for them. A result is shaped by itself and its call, unless the
 prompt would become too short for the provider's cache (`large_enough`). Of equal results, the newest one that the last fold event

@@ -1,7 +1,7 @@
 """Messages at FACTS: each text is shortened in its place.
 
-It makes the new texts of a run of messages. How a text is shortened is up to ``shorten.facts``; which messages are, and where
-blocks go, to ``write``.
+This module makes the new texts of a run of messages. How a text is shortened is up to ``shorten.facts``; which messages are, and
+where blocks go, to ``write``.
 """
 
 from __future__ import annotations

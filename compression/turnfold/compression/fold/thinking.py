@@ -1,7 +1,7 @@
 """Signed thinking, and the limits that it sets for a fold.
 
-It knows which models bind a thinking block to the text before it, and decides which messages lose their thinking. When a fold
-event may fall is up to ``replay``; removing the blocks from the JSON is up to the format.
+This module knows which models bind a thinking block to the text before it, and decides which messages lose their thinking. When a
+fold event may fall is up to ``replay``; removing the blocks from the JSON is up to the format.
 
 "Preserved thinking" (Anthropic): a block that is sent back is valid only while everything in front of it is what was sent when it
 was produced, other thinking included. So a fold event takes all earlier thinking out, and in between requests only append.

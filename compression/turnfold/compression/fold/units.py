@@ -1,6 +1,6 @@
 """Units: the runs of messages that are kept or folded together.
 
-It groups messages so that a tool call and its results stay together. Where borders fall is decided in ``replay``.
+This module groups messages so that a tool call and its results stay together. Where borders fall is decided in ``replay``.
 """
 
 from __future__ import annotations

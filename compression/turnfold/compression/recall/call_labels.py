@@ -1,6 +1,6 @@
 """Which call a quoted result answers, in a few words: "get_weather Paris".
 
-It writes the short form of a call, and finds the results that are quoted with it. ``fence`` escapes and places it.
+This module writes the short form of a call, and finds the results that are quoted with it. ``fence`` escapes and places it.
 
 Lines of a result say little without the call: of several calls of one tool nobody can tell whose they are. So a result is
 quoted with its tool's name and its arguments. Where those are long, arguments that all calls of the tool have alike are left

@@ -1,6 +1,7 @@
 """Results that the question names, by their call or by their text.
 
-It decides what a result gains by that. The short form of a call is in ``call_labels``; the score of a text is up to ``ranking``.
+This module decides what a result gains by that. The short form of a call is in ``call_labels``; the score of a text is up to
+``ranking``.
 
 A result seldom repeats the question that it answers: only the call says that "14 degrees" is Oslo's. Words that all calls have,
 such as their tool's name, say nothing. A longer result names its thing at its head and describes it below, in words that all

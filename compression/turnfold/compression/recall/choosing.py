@@ -1,6 +1,6 @@
 """Recall: the passages of folded messages that the current question needs, word for word.
 
-It decides which passages are quoted for a question. What each is worth is up to ``ranking``, reading the question to
+This module decides which passages are quoted for a question. What each is worth is up to ``ranking``, reading the question to
 ``question``, how many of them fit to ``quote_choice``, rendering to ``fence``. Where the result goes, and whether recall pays, is
 decided in ``fold``.
 

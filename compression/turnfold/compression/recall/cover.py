@@ -1,7 +1,7 @@
 """Recall for a request for a summary of everything, or for the conversation's beginning.
 
-It selects passages that cover everything that was folded, or what came first. Passages that bear on a question are ranked in
-``ranking``, ``quote_choice`` counts how many fit, and ``text.dialogue.requests`` recognises such requests.
+This module selects passages that cover everything that was folded, or what came first. Passages that bear on a question are
+ranked in ``ranking``, ``quote_choice`` counts how many fit, and ``text.dialogue.requests`` recognises such requests.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Later statements: which passages update others, so that an outdated one is neither quoted alone nor last.
 
-It finds pairs of passages and messages and applies them to a ranking, and makes sure that an echo is no passage of its own. How
-messages update, pick and repeat others is read in ``text.dialogue``; what a passage is worth to a question, in ``ranking``.
+This module finds pairs of passages and messages and applies them to a ranking, and makes sure that an echo is no passage of its
+own. How messages update, pick and repeat others is read in ``text.dialogue``; what a passage is worth to a question, in
+``ranking``.
 
 A message that updates an older one is quoted before it, also where the request holds it elsewhere: the older one, standing behind
 it, would seem to be the newer. That includes messages that are not folded.

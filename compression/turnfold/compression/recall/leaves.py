@@ -1,7 +1,7 @@
 """Passages of messages and their terms, computed before any question is asked.
 
-It derives what follows from each message alone, memoised by message. Which passages contain a term is in ``passage_index``; there
-are no questions or scores here.
+This module derives what follows from each message alone, memoised by message. Which passages contain a term is in
+``passage_index``; there are no questions or scores here.
 
 A conversation of 100,000 tokens has some 2,000 passages. Messages that come together are read side by side, because numpy's cost,
 and that of a split into words, is per call.

@@ -1,7 +1,7 @@
 """The short exchanges of a chat whose other answers are long: "add milk", "Milk added."; what users have kept, step by step.
 
-It finds these messages and their place in a ranking. Single statements of users are chosen in ``shorten.told``; what is worth
-most to a question, in ``ranking``.
+This module finds these messages and their place in a ranking. Single statements of users are chosen in ``shorten.told``; what is
+worth most to a question, in ``ranking``.
 
 A list that grew, a budget that changed, a game's state: the steps hardly share words with the question, and each may change what
 the others say. If all of them fit into what an explicit budget leaves for quotes, they come after what clearly bears on the

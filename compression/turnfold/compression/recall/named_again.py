@@ -1,8 +1,8 @@
 """What users say later of a thing that they told of before: "we rehearse at the church hall", and then "the hall has mould, so we
 use Otis's garage".
 
-It finds these later messages. Messages that say themselves that they update others are in ``recall.later``; those that match a
-question as well as what is quoted, in ``recall.abreast``.
+This module finds these later messages. Messages that say themselves that they update others are in ``recall.later``; those that
+match a question as well as what is quoted, in ``recall.abreast``.
 
 People seldom say that something has changed, and the later message often shares no word with the question. But it names the thing
 again, by a word that is near the question's words in the older message and hardly occurs anywhere else. It may also ask something

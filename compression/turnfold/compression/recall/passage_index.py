@@ -1,7 +1,7 @@
 """The passages of a conversation with their terms, side by side.
 
-It knows which passages contain which terms. What is derived from a message alone is in ``leaves``; there are no questions or
-scores here.
+This module knows which passages contain which terms. What is derived from a message alone is in ``leaves``; there are no
+questions or scores here.
 """
 
 from __future__ import annotations

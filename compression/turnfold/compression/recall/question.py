@@ -1,7 +1,7 @@
 """Reading a question: its words and their weights, and the context that a message without content of its own borrows.
 
-It turns a user's message into weighted terms. Which kind of request it is, is decided in ``text.dialogue.requests``; scores are
-in ``ranking``.
+This module turns a user's message into weighted terms. Which kind of request it is, is decided in ``text.dialogue.requests``;
+scores are in ``ranking``.
 """
 
 from __future__ import annotations

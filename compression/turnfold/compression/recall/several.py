@@ -1,6 +1,6 @@
 """Several questions in one message: "1. What is the wifi password? 2. When does the train leave?".
 
-It tells them apart. Each is read in ``question``, and answered in ``choosing``.
+This module tells them apart. Each is read in ``question``, and answered in ``choosing``.
 
 Read as one question, each would have only a part of the weight, and a passage that answers one of them completely would hold
 little of the whole. A question that says nothing by itself, or points at what was said, is read together with the previous one.

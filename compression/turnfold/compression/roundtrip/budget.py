@@ -1,7 +1,7 @@
 """The mildest setting that fits a budget of tokens.
 
-It searches over recency windows and levels, and fixes the order in which the rest is given up. The replacement of a message comes
-from ``sketch``; one text is cut in ``cutting``.
+This module searches over recency windows and levels, and fixes the order in which the rest is given up. The replacement of a
+message comes from ``sketch``; one text is cut in ``cutting``.
 
 The order of settings: at each level of shortening, windows from the largest to the smallest allowed. Sizes fall with the window,
 so each level needs a binary search; summaries tried for one window are reused for the next. Where one large message

@@ -1,6 +1,6 @@
 """Giving up a text piece by piece: first its prose, then its blocks, then standing orders.
 
-It knows which piece is which, and gives the text that is left. ``budget`` decides which texts give way, and how far.
+This module knows which piece is which, and gives the text that is left. ``budget`` decides which texts give way, and how far.
 
 Blocks and lines with secrets are whole or gone, prose ends at a whole word, every gap is marked.
 """

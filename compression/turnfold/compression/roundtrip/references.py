@@ -1,6 +1,6 @@
 """Which old messages repeat other messages, and the references that replace them.
 
-It chooses which one to keep, and writes the text of a reference. Repeated texts are found in ``text.duplicates``.
+This module chooses which one to keep, and writes the text of a reference. Repeated texts are found in ``text.duplicates``.
 
 Of equal texts, the first one inside the recency window is kept, else the latest. A reference points to a message in the result,
 never to another reference.

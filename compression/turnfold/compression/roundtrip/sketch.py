@@ -1,7 +1,7 @@
 """A conversation as seen by the reversible compression: what each message is, and what replaces it at a border and a level.
 
-It divides old messages into those that are kept, shortened alone, merged or replaced by a reference, and writes them. ``budget``
-chooses border and level; ``compress_messages`` makes the result as a whole.
+This module divides old messages into those that are kept, shortened alone, merged or replaced by a reference, and writes them.
+``budget`` chooses border and level; ``compress_messages`` makes the result as a whole.
 
 The replacement of a message or a run depends only on it and the level, so each is written once however many borders are tried.
 """

@@ -1,6 +1,6 @@
 """Restoring messages that were compressed (system E).
 
-It puts originals back in place of what stands for them. The caller passes a look-up for them.
+This module puts originals back in place of what stands for them. The caller passes a look-up for them.
 """
 
 from __future__ import annotations

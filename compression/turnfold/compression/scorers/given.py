@@ -1,6 +1,6 @@
 """Scores given by the caller, for example from a model.
 
-It looks them up, and falls back to other scores where one is missing. It asks nobody for them.
+This module looks them up, and falls back to other scores where one is missing. It asks nobody for them.
 """
 
 from __future__ import annotations

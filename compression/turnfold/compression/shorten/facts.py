@@ -1,6 +1,6 @@
 """FACTS: one message's text, shortened by its role and kind.
 
-It decides how much of a message is kept. Each kind of text is shortened in a file of its own in this package.
+This module decides how much of a message is kept. Each kind of text is shortened in a file of its own in this package.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A text cut up and rated: the candidates for its layers.
 
-It knows the facts of each statement and their worth, which statements claim nothing or repeat others, and where data is.
+This module knows the facts of each statement and their worth, which statements claim nothing or repeat others, and where data is.
 ``layer_choice`` chooses, ``scorers`` score, and ``text.statements`` cuts a text up.
 """
 

@@ -1,8 +1,8 @@
 """Layers 1 and 2 of one text: choosing and writing their content.
 
-It chooses statements by the facts that they carry, and the share of data beside language. What there is to choose from is in
-``judged_text``, requests and results are in ``layers``, scores come from ``scorers``; ``text.statements`` knows what depends on
-what, and ``registry`` how data gets shorter.
+This module chooses statements by the facts that they carry, and the share of data beside language. What there is to choose from
+is in ``judged_text``, requests and results are in ``layers``, scores come from ``scorers``; ``text.statements`` knows what
+depends on what, and ``registry`` how data gets shorter.
 
 Language is shown in whole statements, in the source's order and words. Data (logs, JSON, tables, code) of more than a few tokens
 is shown by its kind's rule in its share of the budget, with the rule's marks for what is left out; so are smaller blocks that

@@ -1,6 +1,7 @@
 """FACTS for prose: the most important sentences of a text.
 
-It chooses and joins them. Nothing is reworded (every sentence is the text's own); other kinds of content have rules of their own.
+This module chooses and joins them. Nothing is reworded (every sentence is the text's own); other kinds of content have rules of
+their own.
 
 Blocks (fences, tables, JSON) are kept whole or dropped whole. A gap is one " …", a single token of o200k and cl100k. A user's
 standing orders are kept at any cost.

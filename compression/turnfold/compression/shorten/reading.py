@@ -1,7 +1,7 @@
 """Texts read into rated sentences.
 
-It notes what matters about each sentence, for many texts at once. ``sift`` chooses among the sentences, ``exact_pieces`` knows
-what must stay exact, and ``registry`` has the other kinds of content.
+This module notes what matters about each sentence, for many texts at once. ``sift`` chooses among the sentences, ``exact_pieces``
+knows what must stay exact, and ``registry`` has the other kinds of content.
 
 Texts are read together because most of what is asked is asked of every word and character: words become numbers, the same in all
 texts of a `Reader`, and one look at a column of them tells which sentences need a closer look. What comes of a text does not

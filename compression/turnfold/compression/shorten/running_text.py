@@ -1,7 +1,7 @@
 """Sentences of a long pasted text that only look like standing orders: "would never give in", "must use every means".
 
-It tells them from what a user asks of the reader. What an order is, is defined in ``text.dialogue.standing.orders``; which lines
-of a message are the user's own, in ``text.dialogue.own_words``.
+This module tells them from what a user asks of the reader. What an order is, is defined in ``text.dialogue.standing.orders``;
+which lines of a message are the user's own, in ``text.dialogue.own_words``.
 
 In doubt a sentence is an order: one kept too many costs its tokens, a lost one is no longer followed.
 """

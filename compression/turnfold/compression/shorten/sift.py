@@ -1,7 +1,7 @@
 """Choosing the sentences of a message, or of a run of messages, that are worth keeping.
 
-It chooses a share of the sentences and rewords none. What is noted of each is read in ``reading``; other kinds of content are
-shortened in ``registry``.
+This module chooses a share of the sentences and rewords none. What is noted of each is read in ``reading``; other kinds of
+content are shortened in ``registry``.
 
 A run's sentences are chosen for the run as a whole: names and figures count once, so a second sentence with the same content adds
 little (``coverage``). The choice depends only on the run, not on what comes before or after.

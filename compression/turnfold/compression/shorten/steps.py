@@ -1,6 +1,6 @@
 """Entries that users log in a chat, step by step: "coffee 4.20", "Logged."; "could you make that 12?", "Sure, changed."
 
-It finds these messages, and what each needs of the previous answer. How much of it is quoted is decided in ``told``,
+This module finds these messages, and what each needs of the previous answer. How much of it is quoted is decided in ``told``,
 ``recall.ledger`` and ``recall.wholes.exchanges.entries``.
 
 A step is short and tells something, or is a list of such; what asks is one where the answer says that something was done, or if

@@ -1,6 +1,6 @@
 """SUMMARY: the few sentences that stand for a whole block of messages.
 
-It chooses them as verbatim quotes and rewords nothing. ``recall.fence`` renders them.
+This module chooses them as verbatim quotes and rewords nothing. ``recall.fence`` renders them.
 
 All standing orders of users come first, then the best sentences by centrality and signals (decisions, promises, open questions);
 a sentence is worth less if its names and figures are quoted already. A block may be a whole long conversation, so it is read in

@@ -1,7 +1,7 @@
 """Statements that users made in messages of their own: "I am vegetarian", "We moved it to the 21st".
 
-It chooses such statements of a block, for the text that stands for it. A short message that tells something and asks nothing is
-taken whole; of any other message, the sentences that tell, with what they need. What speaks for a statement is in
+This module chooses such statements of a block, for the text that stands for it. A short message that tells something and asks
+nothing is taken whole; of any other message, the sentences that tell, with what they need. What speaks for a statement is in
 ``text.dialogue.self_statements``; standing orders and the best sentences of a block are chosen in ``summary``.
 
 A later question may need them without sharing a word with them ("what could I cook tonight?"), or need the newest of several

@@ -1,7 +1,7 @@
 """The grammar of directives: from raw text to one directive, or none.
 
-It matches text patterns; `machine` decides what a directive does. Nothing is guessed: the match is exact, lower case, from the
-first character; "Use docker" and "clear state." are not directives.
+This module matches text patterns; `machine` decides what a directive does. Nothing is guessed: the match is exact, lower case,
+from the first character; "Use docker" and "clear state." are not directives.
 """
 
 from __future__ import annotations

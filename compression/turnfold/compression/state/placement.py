@@ -1,8 +1,8 @@
 """The state in a conversation: its messages' contributions, and the place of its block.
 
-It replays a proxied conversation on top of its record, decides what becomes of its last message, and pins the state block. It
-touches no bytes of requests and no store, and leaves replies to `block`. It is pure: the same messages and record give the same
-answer on any replica.
+This module replays a proxied conversation on top of its record, decides what becomes of its last message, and pins the state
+block. It touches no bytes of requests and no store, and leaves replies to `block`. It is pure: the same messages and record give
+the same answer on any replica.
 
 With a label the record is the truth: messages that it has seen (`seen`) are not taken again, others add to it, and only a
 directive removes. Without a label the record is empty, so the state follows from the messages alone.

@@ -1,7 +1,7 @@
 """Blocks of program output in a text, for stages that show a part of it.
 
-It finds the stretches that are data (logs, JSON, CSV, YAML, HTML, code) and the blocks within language. How a kind gets shorter
-is up to ``shorten.registry``; which kind a line looks like, to ``kinds``.
+This module finds the stretches that are data (logs, JSON, CSV, YAML, HTML, code) and the blocks within language. How a kind gets
+shorter is up to ``shorten.registry``; which kind a line looks like, to ``kinds``.
 
 ``kinds.parts`` takes sixteen lines together and would rather see code than prose, since little is lost where output is cut by
 lines. Here it is the other way round: what reads as language is language, for only sentences can be turned round.

@@ -1,6 +1,6 @@
 """Figures, identifiers, versions, paths and URLs of a text, which a reader may have to copy exactly.
 
-It finds them in a piece of text, cheaply enough for every sentence of a long conversation. Names and kinds are in
+This module finds them in a piece of text, cheaply enough for every sentence of a long conversation. Names and kinds are in
 ``names.entities``, what must stay byte for byte in ``protect``; sentences are chosen elsewhere.
 """
 

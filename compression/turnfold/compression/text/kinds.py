@@ -1,7 +1,8 @@
 """The kind of a text, by its structure, and where a mixed text changes from one kind to another.
 
-It cuts a text into blocks and windows of lines and lets the lines vote; the signs themselves are in ``kind_signs``. Nothing is
-shortened here. File names and tool names do not count: only the text decides, so that equal bytes always have the same kind.
+This module cuts a text into blocks and windows of lines and lets the lines vote; the signs themselves are in ``kind_signs``.
+Nothing is shortened here. File names and tool names do not count: only the text decides, so that equal bytes always have the same
+kind.
 """
 
 from __future__ import annotations

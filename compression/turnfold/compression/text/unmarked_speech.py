@@ -1,6 +1,6 @@
 """Speech without punctuation: dictation, and transcripts of videos whose lines end at a length limit.
 
-It finds the stretches of a text that are such speech, and where their passages begin. Sentences that have an end are in
+This module finds the stretches of a text that are such speech, and where their passages begin. Sentences that have an end are in
 ``sentences``, lines that say who speaks in ``dialogue.transcripts``.
 
 Where a sentence ends cannot be told there, and one line alone is half a sentence. A passage has some 20 to 50 words, begins where

@@ -1,6 +1,7 @@
 """Lines wrapped at a column: in mails, notes and commit messages a sentence continues in the next line.
 
-It finds the line breaks at which a sentence goes on. Where sentences end is decided in ``sentences``; blocks are in ``protect``.
+This module finds the line breaks at which a sentence goes on. Where sentences end is decided in ``sentences``; blocks are in
+``protect``.
 
 A line goes on where it has not ended and the next one begins with a small letter. Where that one begins with a capital or a
 figure, or the script has neither, the widths tell: whoever breaks at a column does so where the next word does not fit. In doubt

@@ -1,7 +1,7 @@
 """The client's cache marks in the JSON of a message, whatever they are called.
 
-It gives a message's JSON text without its marks, and carries marks of left-out messages to other ones. Each format names its
-marks; ``fold.marks`` decides which mark goes where.
+This module gives a message's JSON text without its marks, and carries marks of left-out messages to other ones. Each format names
+its marks; ``fold.marks`` decides which mark goes where.
 
 A mark is a member of a part of a message's content, or of the message itself. Marks move on from request to request, so a
 message's key is that of its text without them. Something in a tool's arguments may look like a mark, but is not one.

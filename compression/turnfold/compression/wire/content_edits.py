@@ -1,7 +1,7 @@
 """Inserting text into messages, inside or beside their content.
 
-It makes edits of a message's JSON text, for any format whose content is a text or a list of parts. Each format says where the
-content is and what a text part is called.
+This module makes edits of a message's JSON text, for any format whose content is a text or a list of parts. Each format says
+where the content is and what a text part is called.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The messages of a conversation, continued from those of an earlier request.
 
-It marks those that report program output (``wire.reports``) and remembers the result. What a message is, is defined in
+This module marks those that report program output (``wire.reports``) and remembers the result. What a message is, is defined in
 ``wire.message``.
 """
 

@@ -1,7 +1,7 @@
 """Tokens of the non-text parts of a message.
 
-It has the documented prices of images in tokens, for each provider that documents one, and the description of an attachment. No
-pixel is decoded and no base64 tokenised.
+This module has the documented prices of images in tokens, for each provider that documents one, and the description of an
+attachment. No pixel is decoded and no base64 tokenised.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Readable text of JSON without a known form: results of hosted tools, clear reasoning, future kinds.
 
-It tells texts from names of things and from media data, and values from empty ones, without knowing any format's kinds.
+This module tells texts from names of things and from media data, and values from empty ones, without knowing any format's kinds.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Telling the wire formats apart.
 
-It determines the format of a body when there is no path to tell. Each format is a module of ``wire.formats``.
+This module determines the format of a body when there is no path to tell. Each format is a module of ``wire.formats``.
 """
 
 from __future__ import annotations

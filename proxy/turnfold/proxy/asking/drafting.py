@@ -1,7 +1,7 @@
 """Drafting a directive outside of a server, for the command line.
 
-It puts one question to the configured model, from start to end. The rules of directives, and what becomes of the draft, are not
-its concern.
+This module puts one question to the configured model, from start to end. The rules of directives, and what becomes of the draft,
+are not its concern.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What the stations of a request ask of a model.
 
-It implements `chat.own_models.OwnModels` with one asker. Summaries of blocks are in ``blocks``.
+This module implements `chat.own_models.OwnModels` with one asker. Summaries of blocks are in ``blocks``.
 """
 
 from __future__ import annotations

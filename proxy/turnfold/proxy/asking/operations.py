@@ -1,7 +1,7 @@
 """A model's part in Turnfold's own API.
 
-It drives a generator for one API call within that call's own limits, and writes its receipt. Request bodies and prompts are
-defined elsewhere.
+This module drives a generator for one API call within that call's own limits, and writes its receipt. Request bodies and prompts
+are defined elsewhere.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The upstream of calls that Turnfold makes itself, and the key that they carry.
 
-It keeps the connections, chooses the key, sends one call and reads an answer of bounded size. What is asked is up to ``endpoint``
-and ``semantic.upstream_encoder``; how much may be spent, to ``spending``.
+This module keeps the connections, chooses the key, sends one call and reads an answer of bounded size. What is asked is up to
+``endpoint`` and ``semantic.upstream_encoder``; how much may be spent, to ``spending``.
 
 A credential goes only to the host that it is meant for: the operator's key for an upstream to that upstream, a client's key (if
 the settings allow it) to the host that the client's own request goes to.

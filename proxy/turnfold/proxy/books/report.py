@@ -1,7 +1,7 @@
 """What Turnfold did in a time range: the report's figures.
 
-It turns tables of sums into totals and groups. The figures of one group are computed in ``figures``; ``cli`` and ``routes``
-render the result.
+This module turns tables of sums into totals and groups. The figures of one group are computed in ``figures``; ``cli`` and
+``routes`` render the result.
 
 Honest by construction: requests that the upstream did not serve count only as failed; saved tokens and saved dollars are separate
 figures; cached tokens are listed apart; whatever the upstream or the price list does not say is counted as unknown.

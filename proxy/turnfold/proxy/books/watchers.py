@@ -1,6 +1,6 @@
 """Teaching the memory of prompt caches from receipts as they are written.
 
-It passes receipts and their costs on to that memory (``ledger.Watcher``). The memory itself is ``learning.warming``.
+This module passes receipts and their costs on to that memory (``ledger.Watcher``). The memory itself is ``learning.warming``.
 """
 
 from __future__ import annotations

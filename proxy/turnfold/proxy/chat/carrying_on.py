@@ -1,6 +1,6 @@
 """Sending the previous fold with the new messages when a fold takes too long.
 
-It remembers the previous fold and reuses it for a later request. ``abandoning`` decides when a fold is too slow.
+This module remembers the previous fold and reuses it for a later request. ``abandoning`` decides when a fold is too slow.
 
 Sending such a request as it came would write all of it to the provider's cache anew, which still holds what was sent last. The
 previous fold is reused within a tool loop only: a user's new message is better answered from the whole conversation than from a

@@ -1,7 +1,7 @@
 """Sending a smaller request after the context was full.
 
-It reads the beginning of a response before the client sees it, and drives ``fit.recover``, which decides what an overflow is and
-makes the request smaller. It does not relay.
+This module reads the beginning of a response before the client sees it, and drives ``fit.recover``, which decides what an
+overflow is and makes the request smaller. It does not relay.
 
 A response loses nothing: the part that was read is returned again, so that the relay passes on the upstream's bytes.
 """

@@ -1,6 +1,6 @@
 """The stations around the upstream: send, recover if the context was full, learn from the response.
 
-It leads from the outgoing request to the client's response. ``recovering`` reads responses and drives a recovery;
+This module leads from the outgoing request to the client's response. ``recovering`` reads responses and drives a recovery;
 ``compression.calibration`` knows what a figure means.
 """
 

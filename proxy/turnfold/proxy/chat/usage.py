@@ -1,7 +1,7 @@
 """Reading the upstream's own figures from a copy of its response.
 
-It finds ``"usage": {...}``, errors and a stream's last event in bytes that pass by, streamed or not, coded or not, in constant
-memory. It never holds a response back, changes it, or raises: whatever it does not understand counts as no usage.
+This module finds ``"usage": {...}``, errors and a stream's last event in bytes that pass by, streamed or not, coded or not, in
+constant memory. It never holds a response back, changes it, or raises: whatever it does not understand counts as no usage.
 
 The bytes are searched, not parsed: inside a JSON string the quotes of such a text would be escaped, so an unescaped match is
 a key. That one search serves server-sent events and whole bodies alike, wherever chunk borders fall.

@@ -1,7 +1,7 @@
 """The command line: ``turnfold COMMAND``.
 
-It lists the commands, and is the one place where an expected failure becomes a line and an exit code. Each command is implemented
-in a file of its own.
+This module lists the commands, and is the one place where an expected failure becomes a line and an exit code. Each command is
+implemented in a file of its own.
 
 A command's module is imported when the command runs, so that ``turnfold --help`` and ``turnfold version`` import none of them.
 

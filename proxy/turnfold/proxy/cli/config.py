@@ -1,6 +1,6 @@
 """``turnfold config``.
 
-It prints settings; ``config.sources`` reads them.
+This module prints settings; ``config.sources`` reads them.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """``turnfold dashboard``.
 
-It prints or opens a link to the running Turnfold's dashboard. Links are made by ``dashboard.entrance``.
+This module prints or opens a link to the running Turnfold's dashboard. Links are made by ``dashboard.entrance``.
 """
 
 from __future__ import annotations

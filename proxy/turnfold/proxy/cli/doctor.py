@@ -1,6 +1,6 @@
 """``turnfold doctor``.
 
-It prints what ``turnfold.proxy.checkup`` finds.
+This module prints what ``turnfold.proxy.checkup`` finds.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """``turnfold drill-down``.
 
-It fetches a layer of a section from the store and prints it.
+This module fetches a layer of a section from the store and prints it.
 """
 
 from __future__ import annotations

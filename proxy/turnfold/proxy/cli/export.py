@@ -1,6 +1,6 @@
 """``turnfold export``.
 
-It prints every receipt of a time range. Sums are in ``report``.
+This module prints every receipt of a time range. Sums are in ``report``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """``turnfold forget``: deleting the stored data of a tenant or of one of its conversations.
 
-It asks for confirmation, calls a running Turnfold and prints its answer. The server does the deleting.
+This module asks for confirmation, calls a running Turnfold and prints its answer. The server does the deleting.
 """
 
 from __future__ import annotations

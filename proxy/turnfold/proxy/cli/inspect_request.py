@@ -1,6 +1,6 @@
 """``turnfold inspect``.
 
-It fetches one request and prints it side by side with what was forwarded (``turnfold.proxy.books.inspection``).
+This module fetches one request and prints it side by side with what was forwarded (``turnfold.proxy.books.inspection``).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """``turnfold mcp``.
 
-It turns flags into a server on standard input and output. The tools are in ``agent_tools``.
+This module turns flags into a server on standard input and output. The tools are in ``agent_tools``.
 """
 
 from __future__ import annotations

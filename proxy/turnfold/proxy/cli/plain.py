@@ -1,7 +1,7 @@
 """Text and tables on a terminal, or in a file.
 
-It escapes text of unknown origin, agrees numbers with their nouns, and chooses a width where there is no terminal. It lays
-nothing out.
+This module escapes text of unknown origin, makes nouns agree with their numbers, and chooses a width where there is no terminal.
+It lays nothing out.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """``turnfold prose``.
 
-It reads a file and prints it in fewer words. The rules that shorten it are in the engine.
+This module reads a file and prints it in fewer words. The rules that shorten it are in the engine.
 """
 
 from __future__ import annotations

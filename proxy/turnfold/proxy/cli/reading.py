@@ -1,7 +1,7 @@
 """Files that commands read and write.
 
-It turns failures into lines for the user, refuses unsuitable outputs and options, and shows progress during long work. It does
-not look at what the files contain.
+This module turns failures into lines for the user, refuses unsuitable outputs and options, and shows progress during long work.
+It does not look at what the files contain.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """``turnfold report``.
 
-It asks for the figures and prints them. The arithmetic is in ``turnfold.proxy.books.report``.
+This module asks for the figures and prints them. The arithmetic is in ``turnfold.proxy.books.report``.
 """
 
 from __future__ import annotations

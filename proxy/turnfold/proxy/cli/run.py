@@ -1,6 +1,6 @@
 """``turnfold run``.
 
-It makes a plan from the command line and the environment, and fixes the order of a run. The parts of a run are in
+This module makes a plan from the command line and the environment, and fixes the order of a run. The parts of a run are in
 ``turnfold.proxy.running``.
 """
 

@@ -1,6 +1,6 @@
 """``turnfold serve``.
 
-It turns flags into settings. ``turnfold.proxy.server`` runs the server.
+This module turns flags into settings. ``turnfold.proxy.server`` runs the server.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """``turnfold state``: the directive engine on the command line.
 
-It reads lines and prints results. The rules, and what the commands do, are up to the engine's controller.
+This module reads lines and prints results. The rules, and what the commands do, are up to the engine's controller.
 
 Every line is one message to the engine. Three words are commands instead: ``state``, ``preview <input>``, ``step <input>``.
 With ``--json`` each line gives one JSON object on one line: a step, a preview, a state or an error, each with `output_version`,

@@ -1,6 +1,6 @@
 """``turnfold version``.
 
-It imports nothing that takes time to load.
+This module imports nothing that takes time to load.
 """
 
 from __future__ import annotations

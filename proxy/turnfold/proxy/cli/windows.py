@@ -1,6 +1,6 @@
 """``turnfold windows``: what was learned of upstreams' windows, and forgetting it.
 
-It calls a running Turnfold and prints its answer.
+This module calls a running Turnfold and prints its answer.
 """
 
 from __future__ import annotations

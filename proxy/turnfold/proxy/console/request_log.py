@@ -1,7 +1,7 @@
 """One log line for each request.
 
-It turns a receipt, or a request that passed through, into a line. The format of lines is in ``log_lines``; why an upstream failed
-is logged by whoever called it, under the same id.
+This module turns a receipt, or a request that passed through, into a line. The format of lines is in ``log_lines``; why an
+upstream failed is logged by whoever called it, under the same id.
 
 A line has ids, sizes, times and names of models, never text or a key. The model's name and the path come from clients, so
 control characters in them are replaced and their length is bounded.

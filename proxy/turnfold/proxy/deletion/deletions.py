@@ -1,7 +1,7 @@
 """Announcing deletions, so that every process forgets the data.
 
-It announces a deletion in the store and notices those of other processes. ``forgetting`` deletes; each part of a process clears
-its own memory.
+This module announces a deletion in the store and notices those of other processes. ``forgetting`` deletes; each part of a process
+clears its own memory.
 
 Every process holds data in memory that it would serve or write again. So a deletion is announced before it begins: as a line of a
 log, and by a random name under one key. A process that finds another name there reads the log. The log contains hashes of tenants

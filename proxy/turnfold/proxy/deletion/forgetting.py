@@ -1,6 +1,6 @@
 """Deleting the data of a tenant or of one of its conversations.
 
-It knows every place where such data is kept, the order in which to delete it, and what a ledger may no longer write. How
+This module knows every place where such data is kept, the order in which to delete it, and what a ledger may no longer write. How
 processes learn of a deletion is in ``deletions``; the routes check who may ask for one.
 
 The deletion is announced first, so that no process writes the data again. Items, receipts and sums follow, and finally the

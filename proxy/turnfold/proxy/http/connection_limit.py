@@ -1,6 +1,6 @@
 """How many clients may be connected at once.
 
-It closes connections for which the process has no descriptors left. ``server`` raises the limit.
+This module closes connections for which the process has no descriptors left. ``server`` raises the limit.
 
 A request needs two descriptors: one for its client and one for the upstream. The system gives them to whoever asks first. Under a
 low limit clients took all of them, and every request failed for lack of a second one.

@@ -1,7 +1,7 @@
 """The outermost layer of the app.
 
-It bounds the head of every request, refuses invalid hosts, paths and WebSockets, renders refusals from further in, ends requests
-whose client has left, and takes shortcuts from paths to endpoints. The route table is in ``app``.
+This module bounds the head of every request, refuses invalid hosts, paths and WebSockets, renders refusals from further in, ends
+requests whose client has left, and takes shortcuts from paths to endpoints. The route table is in ``app``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Large conversations that another process folded first, as after a restart, taken over by the one that serves.
 
-It chooses the conversation that is due and reads it bit by bit while nobody waits for it. What a bit is and how it is folded is
-up to ``chat.folding``; the other process is in ``processes``.
+This module chooses the conversation that is due and reads it bit by bit while nobody waits for it. What a bit is and how it is
+folded is up to ``chat.folding``; the other process is in ``processes``.
 
 A process folds a large body itself only if it already knows nearly all of it (``chat.folding``). Otherwise the body goes to the
 other process with every turn, and nothing of it ever becomes known here. So from a conversation's second such request on, it is

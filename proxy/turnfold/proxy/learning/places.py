@@ -1,7 +1,7 @@
 """Which names of a tenant's, tags and models, have sums of their own.
 
-It keeps a tenant's lists of names in use and says under which name a receipt is counted. The header is read in ``http.tags``,
-sums are in ``books.rollups``.
+This module keeps a tenant's lists of names in use and says under which name a receipt is counted. The header is read in
+``http.tags``, sums are in ``books.rollups``.
 
 Both come from clients, and a table must not grow with every invented name. A tenant's first `most` names are counted by name, any
 other as `OTHER`. A name that has not been seen for 30 days gives up its place. The lists are in the store, so they survive a

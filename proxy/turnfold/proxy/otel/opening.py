@@ -1,6 +1,6 @@
 """Opening tracing, if it is configured.
 
-It decides whether to trace, and says so if the extra is missing. ``spans`` is not even imported while tracing is off.
+This module decides whether to trace, and says so if the extra is missing. ``spans`` is not even imported while tracing is off.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Whose trace a request belongs to (W3C Trace Context).
 
-It reads and writes ``traceparent`` without any library of OpenTelemetry's. Spans are in ``spans``.
+This module reads and writes ``traceparent`` without any library of OpenTelemetry's. Spans are in ``spans``.
 """
 
 from __future__ import annotations

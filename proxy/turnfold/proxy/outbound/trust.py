@@ -1,6 +1,6 @@
 """Trusted authorities and the client certificate for upstream connections.
 
-It makes the TLS context from the settings, and says in one line what is wrong with their files. It opens no connection.
+This module makes the TLS context from the settings, and says in one line what is wrong with their files. It opens no connection.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """``/v1/cache``: figures of the compression cache, and emptying it, for the caller's own tenant.
 
-It turns counts into an answer. The cache is ``api.cache``.
+This module turns counts into an answer. The cache is ``api.cache``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Deleting what is kept of a tenant, or of one of its conversations.
 
-It finds out whose data a request names, and answers. ``deletion.forgetting`` deletes.
+This module finds out whose data a request names, and answers. ``deletion.forgetting`` deletes.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """``GET /docs``: the API's document as a page.
 
-It turns the document into HTML, with the page's style. What is described comes from ``openapi``.
+This module turns the document into HTML, with the page's style. What is described comes from ``openapi``.
 
 The page is made here because the usual renderers weigh 0.9 MB of script and need inline styles. This one has no script, loads
 nothing from elsewhere, and keeps to the strictest content security policy.

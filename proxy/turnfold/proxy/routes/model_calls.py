@@ -1,7 +1,7 @@
 """The paths on which a model is asked for a turn, in each provider's format.
 
-It knows which path has which format, and parses a request's head into a `ChatRequest`. The stations are in ``chat.service``;
-``outbound.destinations`` decides where a request goes.
+This module knows which path has which format, and parses a request's head into a `ChatRequest`. The stations are in
+``chat.service``; ``outbound.destinations`` decides where a request goes.
 """
 
 from __future__ import annotations

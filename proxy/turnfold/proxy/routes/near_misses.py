@@ -1,7 +1,7 @@
 """Paths that are almost Turnfold's own.
 
-It tells such a path from one that is meant for the upstream, and answers it. Other methods of Turnfold's own paths are answered
-in ``ops``.
+This module tells such a path from one that is meant for the upstream, and answers it. Other methods of Turnfold's own paths are
+answered in ``ops``.
 
 Every path that Turnfold does not know goes upstream. So would a call of Turnfold's own with a misspelt path, together with its
 text, which is meant to stay on this machine. The provider has no such route, so nothing is lost by naming the right one.

@@ -1,7 +1,7 @@
 """``/v1/state``: read, set and delete a conversation's state, and preview a message.
 
-It parses and renders these four calls. The caller passes `authorise`, which decides who may call, and a store of three methods;
-the rules of the state are in the engine.
+This module parses and renders these four calls. The caller passes `authorise`, which decides who may call, and a store of three
+methods; the rules of the state are in the engine.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The command as a process: its signals and its exit status.
 
-It starts the command, passes signals on, and waits. Its environment comes from ``environment``.
+This module starts the command, passes signals on, and waits. Its environment comes from ``environment``.
 
 The command stays in our process group, as under ``env`` or ``nice``, so terminals and job control treat both as one job: whatever
 is typed (Ctrl-C, Ctrl-Z) reaches it from the terminal itself and is not passed on a second time.

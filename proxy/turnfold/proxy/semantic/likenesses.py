@@ -1,7 +1,7 @@
 """Similarities by sentence vectors: decided once per user message, stored, repeated.
 
-It asks for a question's vector within a time limit, decides, and remembers the decision in front of the store that replicas
-share. Vectors of passages are made in ``vectors``; what a likeness is worth is up to ``compression.fold``.
+This module asks for a question's vector within a time limit, decides, and remembers the decision in front of the store that
+replicas share. Vectors of passages are made in ``vectors``; what a likeness is worth is up to ``compression.fold``.
 
 A decision is made only for a user message that ends a request and for which something is recalled. It is stored before the
 request goes out; the first writer wins, and every replica and the whole tool loop under that message follow it. A message that

@@ -1,6 +1,6 @@
 """A local model as an encoder.
 
-It runs the model beside the event loop and bounds the CPU time that it takes. The model is in ``onnx_encoder``.
+This module runs the model beside the event loop and bounds the CPU time that it takes. The model is in ``onnx_encoder``.
 """
 
 from __future__ import annotations

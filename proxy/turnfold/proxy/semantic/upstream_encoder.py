@@ -1,7 +1,7 @@
 """The upstream's ``/v1/embeddings`` as an encoder.
 
-It decides whether the upstream may be asked now, asks it, counts what that costs, and draws the consequences of a refusal. The
-wire is in ``embeddings_wire``; ``asking.own_upstream`` chooses the key.
+This module decides whether the upstream may be asked now, asks it, counts what that costs, and draws the consequences of a
+refusal. The wire is in ``embeddings_wire``; ``asking.own_upstream`` chooses the key.
 
 A failure here is never an error for the caller: there is no vector then, and words decide. A refused credential, a reached limit
 and an upstream that fails several times in a row are left alone for a while; the log says so once.

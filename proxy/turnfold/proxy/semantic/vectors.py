@@ -1,7 +1,7 @@
 """Vectors of the messages of conversations, made in the background.
 
-It decides which vectors to make, in which order and at which pace, and remembers them in front of the store that replicas share.
-It knows the encoder only by its protocol; ``likenesses`` uses the vectors.
+This module decides which vectors to make, in which order and at which pace, and remembers them in front of the store that
+replicas share. It knows the encoder only by its protocol; ``likenesses`` uses the vectors.
 
 No request waits for vectors. Tenants take turns, a few messages at a time, with a pause after each piece of work, so that all of
 it takes no more than its share of one core. If a client's own key pays, its vectors are made while its request is served;

@@ -1,7 +1,7 @@
 """A store whose values are sealed before they reach the back-end.
 
-It seals values on the way in, opens them on the way out, and checks that the keys fit the stored values. The cipher is in
-``sealing``.
+This module seals values on the way in, opens them on the way out, and checks that the keys fit the stored values. The cipher is
+in ``sealing``.
 
 Every item's value is sealed; keys of items, logs (receipts) and counts are not: they hold ids, names and figures, no text. A
 value stored before there were keys is read unencrypted until it expires. A value that no key opens is skipped,

@@ -1,6 +1,6 @@
 """Labels of metrics whose values clients choose.
 
-It bounds how many values there are. The metrics are in ``metrics``.
+This module bounds how many values there are. The metrics are in ``metrics``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A temporary folder that several processes share and that is cleaned up even after a crash.
 
-It makes such a folder, and removes those whose owner was killed, whatever they contain.
+This module makes such a folder, and removes those whose owner was killed, whatever they contain.
 
 The owner holds a lock on a file in its folder. The system releases the lock however the process ends, so a folder with a free
 lock belongs to a process that was killed, and the next process to start removes it. A process id would not do: it may have been

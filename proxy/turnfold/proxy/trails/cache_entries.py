@@ -1,7 +1,7 @@
 """What a request leaves in a cache that hits at marks only, told without keeping its text.
 
-It notes the places in a request up to which such a cache keeps a prefix, and how much of that a later request finds. Caches that
-keep any prefix are covered by ``trail``.
+This module notes the places in a request up to which such a cache keeps a prefix, and how much of that a later request finds.
+Caches that keep any prefix are covered by ``trail``.
 
 Such a cache (Anthropic's, and OpenAI's from gpt-5.6 on) keeps what ends at one of the client's marks, or with the request. A
 later request finds it if it begins with the same content, before its own last mark. So a checksum is kept for each such place,

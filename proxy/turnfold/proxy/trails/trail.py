@@ -1,6 +1,6 @@
 """How far one request repeats another, told without keeping either.
 
-It takes fingerprints of a body's beginnings. It counts neither tokens nor dollars, and keeps no text.
+This module takes fingerprints of a body's beginnings. It counts neither tokens nor dollars, and keeps no text.
 
 A trail holds a checksum of everything up to each whole kilobyte of the messages' JSON. Two trails are equal as far as the
 texts are, so the longest common prefix is found to a kilobyte, from some bytes for each that may lie in the store. CRC-32 is

@@ -1,6 +1,6 @@
 """The state of a replay between two requests, and the thresholds that follow from it.
 
-It changes only in ``fold.replay`` and the modules beside this one; a plan reads it.
+The state changes only in ``fold.replay`` and the modules beside this one; a plan reads it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Clock times and dates in any notation: "3 pm" is "15:00"; "April 3", "3. April" and "03.04." are one day.
 
-It gives a text additional words for the times and dates in it. Numbers in words are forms of one word each (``text.words``); what
-such a word weighs is up to ``question``.
+This module gives a text additional words for the times and dates in it. Numbers in words are forms of one word each
+(``text.words``); what such a word weighs is up to ``question``.
 
 Which of "04/03" is the month nobody knows, so it is either.
 """

@@ -1,7 +1,7 @@
 """Kinds and names: "which fruit?" matches "two apples", "my job" matches "I fix bikes".
 
-It gives the terms of words that belong to a word of a question. The words are in ``lexicon/kinds.txt``; what they weigh is up to
-``question``.
+This module gives the terms of words that belong to a word of a question. The words are in ``lexicon/kinds.txt``; what they weigh
+is up to ``question``.
 
 A word that means something else in another language is marked in the table with its own ("kind:german", "chat:french"), and
 counts only where texts are in it. A stem that is also a function word's ("ans" and "an") counts nowhere.

@@ -1,6 +1,6 @@
 """All rows of a table or list, for a question over all of them: an average, a count, the highest, a chart.
 
-It decides which rows are meant and what of them is quoted. Such a question is recognised in
+This module decides which rows are meant and what of them is quoted. Such a question is recognised in
 ``text.dialogue.wanted.row_requests``, rows are found in ``text.records``, and ``quote_choice`` counts how much fits.
 
 Meant are the rows with the question's words in themselves or in what stands above them, among equals the newest; if the question

@@ -1,7 +1,7 @@
 """Numbered questions and the answers that somebody gave to them in a list of their own: an exam paper, "my answers: 1. ...".
 
-It finds the list that belongs to a quoted one. Which one a message is about is decided in ``works``, ``placed_parts`` and
-``parts.sections``.
+This module finds the list that belongs to a quoted one. Which one a message is about is decided in ``works``, ``placed_parts``
+and ``parts.sections``.
 
 Grading answers takes the questions too, and hardly any message names both. Two lists belong together if one has the numbers of
 the other, and either asks.

@@ -1,6 +1,6 @@
 """Everything that a question needs whole: a work, the rows of a table, a part, and what it takes for granted.
 
-It fixes the order in which these are looked for, and joins what was found. Each is found in a module beside this one.
+This module fixes the order in which these are looked for, and joins what was found. Each is found in a module beside this one.
 """
 
 from __future__ import annotations

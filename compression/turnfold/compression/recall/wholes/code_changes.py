@@ -1,7 +1,7 @@
 """Changes of a code block described in a line or two after it: "replace `listen 80;` by `listen 8080;`".
 
-It decides which messages describe such a change, and what is quoted of each. The block itself, its later versions and parts of it
-are found in ``works``.
+This module decides which messages describe such a change, and what is quoted of each. The block itself, its later versions and
+parts of it are found in ``works``.
 
 A configuration that grew line by line is whole only in its first form. Its changes are code within a sentence, or a small fence
 of the same language right after it that names something in the block; or a fence, however far behind, that begins with a part of

@@ -1,6 +1,6 @@
 """Definitions of a question's letters: "what is f(3)?" needs "let f(x) = x² + 3x", however long ago that was.
 
-It decides which definitions are quoted. Letters, and what they stand for, are found in ``text.dialogue.wanted.symbols``.
+This module decides which definitions are quoted. Letters, and what they stand for, are found in ``text.dialogue.wanted.symbols``.
 
 The newest definition of each is meant, with those of the letters in it. One that the request holds needs no quote.
 """

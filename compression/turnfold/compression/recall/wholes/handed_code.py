@@ -1,6 +1,6 @@
 """Pasted code, for a request about it that names no part: "write tests for everything", "make it async".
 
-It decides which blocks are meant, each in its newest form. Where code is, and what it defines, is read in
+This module decides which blocks are meant, each in its newest form. Where code is, and what it defines, is read in
 ``text.dialogue.wanted.code_blocks``; code that is asked for by a name is found in ``works``.
 
 A block replaces an older one if it is at least half as long and defines at least half of what that defines, whoever wrote it; a

@@ -1,7 +1,7 @@
 """JSON that the chat answered with, for a request to change it: "remove the second item", "add a field to the object".
 
-It decides which value is meant. Such a message, and the values in a text, are recognised in ``text.dialogue.wanted.json_values``;
-records that a question looks up are in ``whole_records``.
+This module decides which value is meant. Such a message, and the values in a text, are recognised in
+``text.dialogue.wanted.json_values``; records that a question looks up are in ``whole_records``.
 
 The newest value is meant of those that have most of the message's words, or the newest of all where it names none of them.
 """

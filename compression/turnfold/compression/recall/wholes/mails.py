@@ -1,6 +1,6 @@
 """Emails that were pasted, one by one or as a thread, for a request that means one of them or all: "summarise the thread".
 
-It decides which of them are quoted. An email and such a request are recognised in ``text.dialogue.wanted.mails``.
+This module decides which of them are quoted. An email and such a request are recognised in ``text.dialogue.wanted.mails``.
 """
 
 from __future__ import annotations

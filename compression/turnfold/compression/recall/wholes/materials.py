@@ -1,6 +1,6 @@
 """Handed material that a request needs without naming it: "SQL for revenue by month" needs the tables of the database.
 
-It decides which of it is quoted. Such a request and the material are recognised in ``text.dialogue.wanted.materials``.
+This module decides which of it is quoted. Such a request and the material are recognised in ``text.dialogue.wanted.materials``.
 
 The newest definition of each table is meant, and all lists of routes that are not given again. Nothing is quoted if the request
 contains a newer piece unchanged, or if there is no room for all of it; in that case the room goes to passages that bear on the

@@ -1,7 +1,7 @@
 """Rows of a folded table that a question names: "what is Mara's salary?", "who works in Lyon?", "show me the orders from May".
 
-It decides which rows these are, and what of them is quoted. Questions that all rows go into are in ``all_rows``; rows are found
-in ``text.records``, and ``quote_choice`` counts how much fits.
+This module decides which rows these are, and what of them is quoted. Questions that all rows go into are in ``all_rows``; rows
+are found in ``text.records``, and ``quote_choice`` counts how much fits.
 
 A question is about a table if all of its words occur there, or are of a kind that the table has. Quoted are the rows with most of
 those words that few others have, with the lines above all rows, and nothing else of the table: its other rows only resemble them.

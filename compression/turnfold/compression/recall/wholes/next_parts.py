@@ -1,7 +1,7 @@
 """The next part of a text that is gone through part by part: "next", after "translate this, one paragraph at a time".
 
-It decides which text that is, and what is quoted of it. Such a message, the parts of a text and how far an answer has come are
-read in ``text.dialogue.wanted.steps``; parts by their number or place are found in ``placed_parts``.
+This module decides which text that is, and what is quoted of it. Such a message, the parts of a text and how far an answer has
+come are read in ``text.dialogue.wanted.steps``; parts by their number or place are found in ``placed_parts``.
 
 A message that says "next" shares no word with what comes next. Meant is the newest long text after which users have said so, or
 which says itself that it is to be gone through; the answers since show how far. As much is quoted as the last answer covered, and

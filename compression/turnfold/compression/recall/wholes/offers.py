@@ -1,7 +1,7 @@
 """The offered thing, or the labelled exchange, that a question refers to: "the third hike", "as in problem 2".
 
-It decides which text contains it, and what is quoted of it. Such a question is recognised in ``text.dialogue.wanted.offers``;
-parts of any text are found in ``placed_parts``.
+This module decides which text contains it, and what is quoted of it. Such a question is recognised in
+``text.dialogue.wanted.offers``; parts of any text are found in ``placed_parts``.
 
 A place shares no words with what stands there. The noun does, with the request that the list answers: "suggest some hikes".
 """

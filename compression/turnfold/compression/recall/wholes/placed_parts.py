@@ -1,6 +1,6 @@
 """Parts of folded texts that a question names by their place: "the second stanza", "what comes after step 16?".
 
-It decides which text is meant. Such a question is recognised, and parts are found, in ``text.dialogue.wanted.places``.
+This module decides which text is meant. Such a question is recognised, and parts are found, in ``text.dialogue.wanted.places``.
 
 The newest text with such parts is meant, preferring texts that are called so ("step by step", "Step 1"), and among these those
 that share most words with the question. None is meant if the request contains an unfolded text that is called so no less, since

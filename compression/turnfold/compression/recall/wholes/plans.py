@@ -1,6 +1,6 @@
 """The plan that an agent keeps with a tool, in its newest state.
 
-It finds the call that holds it. When it is quoted is decided in ``choosing``.
+This module finds the call that holds it. When it is quoted is decided in ``choosing``.
 
 Each call of such a tool contains the whole plan: its steps, each with its status. What the agent does next follows from the
 newest call; an older one is outdated. A plan hardly shares a word with "go on" or "where are we?".

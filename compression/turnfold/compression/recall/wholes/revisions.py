@@ -1,7 +1,7 @@
 """The versions of a text that the chat revised step by step: "shorter, please", "now with the dog in it".
 
-It decides which answers are versions of one text, and which of them a message means. Versions of code, and of texts that share
-most of their words, are found in ``works``; such a message is recognised in ``text.dialogue.wanted.versions``.
+This module decides which answers are versions of one text, and which of them a message means. Versions of code, and of texts that
+share most of their words, are found in ``works``; such a message is recognised in ``text.dialogue.wanted.versions``.
 
 A poem that was made funnier may share no line with its earlier version. The request between the two shows that they are versions:
 it is short, asks no question, and comes right after the one and before the other.

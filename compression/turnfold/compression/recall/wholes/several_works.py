@@ -1,6 +1,6 @@
 """Several works of one kind that a message asks for: all three descriptions, both poems.
 
-It finds these answers. Such a message is recognised in ``text.dialogue.wanted.several_works``; a single work is found in
+This module finds these answers. Such a message is recognised in ``text.dialogue.wanted.several_works``; a single work is found in
 ``works``.
 
 An answer is one of them if the short request before it names the kind, or asks for one more behind such a request, and nothing

@@ -1,6 +1,7 @@
 """Works that are too long for their room: the beginnings of all their parts.
 
-It chooses the sentences. Which works are asked for is decided in ``works``; the whole conversation is covered in ``cover``.
+This module chooses the sentences. Which works are asked for is decided in ``works``; the whole conversation is covered in
+``cover``.
 
 A question about the risks of a contract, or a request to summarize it, needs something of each part rather than all of a few.
 Paragraphs get equal room; short ones, such as headings, all that they need. If that would be next to nothing, every second of the

@@ -1,7 +1,7 @@
 """Differences between versions of a text or of code that are too long to be quoted whole.
 
-It finds the lines that differ, or the sentences of long lines. Which versions are meant is decided in ``works``; edits of code
-that were made in a chat are in ``code_changes``.
+This module finds the lines that differ, or the sentences of long lines. Which versions are meant is decided in ``works``; edits
+of code that were made in a chat are in ``code_changes``.
 
 A question about what changed between two drafts needs the places where they differ, from both; the beginnings of their paragraphs
 are the same in either.

@@ -1,6 +1,6 @@
 """Edits in a text: what is new goes before what it replaces, which is never shown alone.
 
-It says what the lines of an edit are worth, and the line that names its file. Edits are found in ``text.file_edits``.
+This module says what the lines of an edit are worth, and the line that names its file. Edits are found in ``text.file_edits``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """HTML and XML: the visible text, headings first, without scripts, styles and menus.
 
-It turns pages into lines (with selectolax, a wrapper of Lexbor), and XML too. No link is followed.
+This module turns pages into lines (with selectolax, a wrapper of Lexbor), and XML too. No link is followed.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Directory listings: paths, grouped by folder, without owners, modes and dates.
 
-It reads `ls -l`, `git ls-tree`, trees and bare paths. No path is opened.
+This module reads `ls -l`, `git ls-tree`, trees and bare paths. No path is opened.
 """
 
 from __future__ import annotations

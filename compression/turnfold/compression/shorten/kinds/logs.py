@@ -1,6 +1,6 @@
 """Logs: every error once, each kind of line once with its count, first and last.
 
-It knows levels, and templates of lines. While there is room, no failure is dropped.
+This module knows levels, and templates of lines. While there is room, no failure is dropped.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Search results: hits grouped by file, every file named, hits with new content first.
 
-It reads `path:line:text`, `path-line-text`, `path:text` and `line:text`, whatever a hit means.
+This module reads `path:line:text`, `path-line-text`, `path:text` and `line:text`, whatever a hit means.
 """
 
 from __future__ import annotations

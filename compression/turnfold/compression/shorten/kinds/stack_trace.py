@@ -1,6 +1,6 @@
 """Stack traces: the error, the first and last frames, frames of the user's own code.
 
-It says what frames are worth in Python, JavaScript, Java, Go and Rust. Nothing is unwound or symbolised.
+This module says what frames are worth in Python, JavaScript, Java, Go and Rust. Nothing is unwound or symbolised.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Test output: names of failed tests, reasons, and totals; passed tests are only counted.
 
-It has patterns of pytest, unittest, jest, mocha, go test, cargo and TAP. Whether a failure matters is not judged.
+This module has patterns of pytest, unittest, jest, mocha, go test, cargo and TAP. Whether a failure matters is not judged.
 """
 
 from __future__ import annotations

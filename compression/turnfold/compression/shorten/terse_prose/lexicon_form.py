@@ -1,6 +1,6 @@
 """The form of a user's lexicon: its fields and their types.
 
-It refuses values of the wrong type and names the field. What a rule means is up to ``rules``.
+This module refuses values of the wrong type and names the field. What a rule means is up to ``rules``.
 """
 
 from __future__ import annotations

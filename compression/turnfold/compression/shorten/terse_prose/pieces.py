@@ -1,6 +1,6 @@
 """A text as a sequence of words that may be rewritten, and parts that may not.
 
-It cuts a text into such parts, and recognises lines of English prose. The rules are in ``rules``, the rewriting is in
+This module cuts a text into such parts, and recognises lines of English prose. The rules are in ``rules``, the rewriting is in
 ``compress``.
 
 These stay byte for byte: `protected_spans`, quoted text, lines that look like code, table rows, quoted lines, words attached to a

@@ -1,6 +1,6 @@
 """Answers that only repeat what the user said: "Noted: 5 July, 3 pm, about 90."
 
-It tells whether an answer is such an echo. What follows is decided in ``recall.later``; nods that say nothing are in
+This module tells whether an answer is such an echo. What follows is decided in ``recall.later``; nods that say nothing are in
 ``requests.EMPTY``.
 
 An echo is short, stands right behind what it repeats, and has no word and no figure that does not stand there, but for the words

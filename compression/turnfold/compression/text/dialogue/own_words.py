@@ -1,7 +1,7 @@
 """A user's own words beside pasted text: the request above a log, the question below a stack trace.
 
-It tells lines that somebody wrote from lines that a program wrote. A pasted text is shortened in ``shorten``; standing orders
-themselves are in ``orders``.
+This module tells lines that somebody wrote from lines that a program wrote. A pasted text is shortened in ``shorten``; standing
+orders themselves are in ``orders``.
 
 In doubt a line is somebody's own: a line of output that is kept costs a few tokens, a lost request costs the answer.
 """

@@ -1,6 +1,6 @@
 """Lines of files that a later edit replaced, so that an earlier view of the file is outdated.
 
-It tells whether a passage shows such a line. Edits are found in ``text.file_edits``; what follows is decided in
+This module tells whether a passage shows such a line. Edits are found in ``text.file_edits``; what follows is decided in
 ``recall.choosing`` and ``shorten.summary``.
 
 A line counts only where the edit and the message speak of the same file, since the same line may stand in many. It stands again

@@ -1,7 +1,7 @@
 """Figures of one thing that change: "HP 15/24" and later "HP 16/24", "18 arrows" and later "28 arrows".
 
-It tells which short message gives a new value of such a figure. Messages that say that something changed are in ``updates``;
-what follows is decided in ``recall.later``; the words are in ``lexicon/updates.txt``.
+This module tells which short message gives a new value of such a figure. Messages that say that something changed are in
+``updates``; what follows is decided in ``recall.later``; the words are in ``lexicon/updates.txt``.
 
 A figure stands for what is counted behind it ("9 gold", "640 g spaghetti"), or for the label in front of it, where a sign joins
 them or a limit follows ("Total: 80", "HP 15/24"). Of one speaker, the newest message updates all older ones that tell another

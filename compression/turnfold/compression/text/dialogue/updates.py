@@ -1,7 +1,7 @@
 """Messages that replace an earlier statement: "they moved it, Friday now", "the 14th, not the 12th".
 
-It tells which message updates which. What follows is decided in ``shorten.told`` and ``recall.later``. Things that are taken back
-by their names are in ``withdrawals``, the words in ``lexicon/updates.txt``.
+This module tells which message updates which. What follows is decided in ``shorten.told`` and ``recall.later``. Things that are
+taken back by their names are in ``withdrawals``, the words in ``lexicon/updates.txt``.
 
 A message updates another of the same speaker if it denies a value that the other told ("not the 12th"), or says that something
 changed ("now", "moved"), or that it is a correction ("no sorry, Thursday"), and tells a value of the same kind: a day, a time, a

@@ -1,7 +1,7 @@
 """Messages that withdraw something by its name: "let's drop Celery", "forget what I said about Hakone".
 
-It tells which message takes back what which said. Values that are stated anew are in ``updates``, the words themselves in
-``lexicon/updates.txt``.
+This module tells which message takes back what which said. Values that are stated anew are in ``updates``, the words themselves
+in ``lexicon/updates.txt``.
 
 A clause with a word of withdrawal ("drop", "no longer", "instead of"), or one that denies a thing where another is put in its
 place ("not the Ryanair one, but"), names what is taken back. Of the words in it the one that the fewest earlier messages have

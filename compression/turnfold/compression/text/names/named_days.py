@@ -1,7 +1,7 @@
 """Days that a message names, and dates as logs write them: "on the 14th", "Nov 24", "am 14.11.", "2026-11-14".
 
-It reads both, and tells whether they are one day. Times of the day are in ``text.dialogue.wanted.moments``, months' names in
-``lexicon/months.txt``.
+This module reads both, and tells whether they are one day. Times of the day are in ``text.dialogue.wanted.moments``, months'
+names in ``lexicon/months.txt``.
 """
 
 from __future__ import annotations

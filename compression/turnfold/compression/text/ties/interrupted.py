@@ -1,8 +1,8 @@
 """Where something on the page cuts a sentence in two: the foot and the head of a page, the time of the next caption, the end of
 a verse.
 
-It finds where the first part stops and the second begins: each needs the other. Lines that are merely broken at a column are in
-``wrapped_lines``; where passages end is decided in ``passages``.
+This module finds where the first part stops and the second begins: each needs the other. Lines that are merely broken at a column
+are in ``wrapped_lines``; where passages end is decided in ``passages``.
 """
 
 from __future__ import annotations

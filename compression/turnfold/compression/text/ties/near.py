@@ -1,8 +1,8 @@
 """What a sentence needs by its first words or its place: its label, its heading, the line that introduces it, what it answers,
 corrects or points back to.
 
-It pairs a sentence with one that it needs, by how the later one begins or by what stands above it. What is one statement is
-decided in ``statements``; other signs of a tie are in ``following`` and its neighbours.
+This module pairs a sentence with one that it needs, by how the later one begins or by what stands above it. What is one statement
+is decided in ``statements``; other signs of a tie are in ``following`` and its neighbours.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """References by a word inside a sentence: object pronouns, comparisons, persons, contradicting figures.
 
-It pairs a sentence with one that it needs, by closed classes of words after its first one. Ties by a sentence's first words are
-in ``near``, by its form in ``following``.
+This module pairs a sentence with one that it needs, by closed classes of words after its first one. Ties by a sentence's first
+words are in ``near``, by its form in ``following``.
 
 Each rule asks all words of the text once, and looks a bounded number of sentences back: all are linear.
 """

@@ -1,6 +1,6 @@
 """Sentences about several others: their unit, their sum, the chosen option, the outcome of a program.
 
-It pairs a sentence with one that it reaches over its neighbours. Ties to the adjacent sentence by its first words are in
+This module pairs a sentence with one that it reaches over its neighbours. Ties to the adjacent sentence by its first words are in
 ``near``; titles, notes and moods are in ``farther``.
 
 Each rule looks for its sign in the whole text first, and from each sign at a bounded number of sentences: all are linear.

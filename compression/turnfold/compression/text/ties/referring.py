@@ -1,8 +1,8 @@
 """References without a name: "after that", "this view", "There the limit is 20.", "therefore", "the old one".
 
-It pairs a sentence with one that it needs, by references that nothing in the sentence itself can answer, and by what a comment
-denies or limits. Pronouns as objects, figures and comparisons are in ``pointing``; a sentence's beginning is read in ``near``,
-its form in ``following``.
+This module pairs a sentence with one that it needs, by references that nothing in the sentence itself can answer, and by what a
+comment denies or limits. Pronouns as objects, figures and comparisons are in ``pointing``; a sentence's beginning is read in
+``near``, its form in ``following``.
 
 In doubt a word refers: a tie costs a sentence, a missing one costs what is meant. Each rule looks a bounded number of sentences
 back: all are linear.

@@ -1,6 +1,6 @@
 """Heads in the line that they govern: "Conjecture (open). There are infinitely many.".
 
-It finds what follows such a head and needs it. Heads with a colon are in ``paragraph``, titles on lines of their own in
+This module finds what follows such a head and needs it. Heads with a colon are in ``paragraph``, titles on lines of their own in
 ``farther`` and ``layout``.
 """
 

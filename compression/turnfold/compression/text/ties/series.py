@@ -1,6 +1,6 @@
 """Entries of a series that say the same of one thing after another: "Pump 1 holds 7 bar, nobody called. Pump 2 holds ...".
 
-It removes ties between such sentences. What is repeated is found in ``text.duplicates``; records of several lines are in
+This module removes ties between such sentences. What is repeated is found in ``text.duplicates``; records of several lines are in
 ``text.records``.
 
 Each entry shares its words with the next one and may deny something, as a limit does of a claim. Tied to its neighbours it would

@@ -1,7 +1,7 @@
 """Text in two columns whose lines stand side by side, as a PDF is copied: a sentence goes on below, not at the right.
 
-It finds the halves of such lines, and which of them make up each sentence. Tables, whose cells are a few words each, are in
-``text.blocks``; elsewhere a text is cut in ``text.sentences``.
+This module finds the halves of such lines, and which of them make up each sentence. Tables, whose cells are a few words each, are
+in ``text.blocks``; elsewhere a text is cut in ``text.sentences``.
 
 Everything goes through the lines once: linear.
 """

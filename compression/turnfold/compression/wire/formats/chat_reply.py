@@ -1,7 +1,7 @@
 """Turnfold's own answers as chat completions, in the same form as a provider's.
 
-It forms the body or the stream events of a text with which the proxy answers itself (a clarifying question, an acknowledgement).
-The text and the time (`created`) come from the caller. A stream that Turnfold writes ends with ``[DONE]``.
+This module forms the body or the stream events of a text with which the proxy answers itself (a clarifying question, an
+acknowledgement). The text and the time (`created`) come from the caller. A stream that Turnfold writes ends with ``[DONE]``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Anthropic's messages: ``POST /v1/messages``.
 
-It reads a body into a conversation and writes changes back into its bytes; what is inside a message is read in
+This module reads a body into a conversation and writes changes back into its bytes; what is inside a message is read in
 ``messages_blocks``. No other module knows this format's keys. What changes, and why, is decided in ``fold``.
 
 The format's facts are those of Anthropic's API reference ("Messages") and its guides on tool use, extended thinking and prompt

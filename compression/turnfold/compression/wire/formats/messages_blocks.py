@@ -1,7 +1,7 @@
 """Messages of Anthropic's format, and their blocks.
 
-It reads the elements of the body's array, and the system text, as neutral messages, and takes an assistant's reasoning out. The
-body around them, and writing changes, are in ``messages``.
+This module reads the elements of the body's array, and the system text, as neutral messages, and takes an assistant's reasoning
+out. The body around them, and writing changes, are in ``messages``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Turnfold's own answers as messages of Anthropic's API, in the same form as a provider's.
 
-It forms the body or the stream events of a text with which the proxy answers itself (a clarifying question, an acknowledgement).
-The text comes from the caller. Nothing was spent upstream, so every count is zero.
+This module forms the body or the stream events of a text with which the proxy answers itself (a clarifying question, an
+acknowledgement). The text comes from the caller. Nothing was spent upstream, so every count is zero.
 
 The events and their order are those of Anthropic's "Streaming messages".
 """

@@ -1,7 +1,7 @@
 """Responses: ``POST /v1/responses``.
 
-It reads a body into a conversation and writes changes back into its bytes. ``responses_items`` knows what an item says; what
-changes, and why, is decided in ``fold``.
+This module reads a body into a conversation and writes changes back into its bytes. ``responses_items`` knows what an item says;
+what changes, and why, is decided in ``fold``.
 
 A run of items of the assistant's (text, reasoning, calls, hosted tools) is one message, so that reasoning stays with the item
 that follows it, and a call's results, which are messages of their own, with all that the assistant did before them.

@@ -1,6 +1,6 @@
 """Items of a Responses request, each by itself as a neutral message.
 
-It knows the keys of input items. The body around them, and which items join into one message, are in ``responses``.
+This module knows the keys of input items. The body around them, and which items join into one message, are in ``responses``.
 
 The facts are those of OpenAI's specification (types as of its Python SDK 3.57). Calls and results are paired by `call_id`. Items
 of hosted tools carry their result inside, and are read for recall, but never edited. So are items that nobody here knows.

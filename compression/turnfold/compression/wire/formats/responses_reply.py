@@ -1,7 +1,8 @@
 """Turnfold's own answers as responses, in the same form as a provider's.
 
-It forms the body or the stream events of a text with which the proxy answers itself (a clarifying question, an acknowledgement).
-The text and the time (`created`) come from the caller. A stream of this format ends with its last event, without a ``[DONE]``.
+This module forms the body or the stream events of a text with which the proxy answers itself (a clarifying question, an
+acknowledgement). The text and the time (`created`) come from the caller. A stream of this format ends with its last event,
+without a ``[DONE]``.
 """
 
 from __future__ import annotations

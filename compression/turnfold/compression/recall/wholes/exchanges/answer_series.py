@@ -1,6 +1,6 @@
 """Answers of one form to one message after another, for a question over all of them: "how many students passed?".
 
-It decides which answers make up such a series, and what is quoted of each. Such a question is recognised in
+This module decides which answers make up such a series, and what is quoted of each. Such a question is recognised in
 ``text.dialogue.wanted.entry_requests``; short messages that users have kept are in ``entries``.
 
 Marks, labels, records extracted from letters: each answers a message of its own, and none shares words with the question. Of an

@@ -1,7 +1,7 @@
 """Entries that users log in a chat, for a question over all of them: "how much did I spend in total?".
 
-It decides which short exchanges are such entries, and which of them a question is about. Such a question is recognised in
-``text.dialogue.wanted.entry_requests``; tables are handled in ``all_rows``, and what the text of a fold keeps of entries in
+This module decides which short exchanges are such entries, and which of them a question is about. Such a question is recognised
+in ``text.dialogue.wanted.entry_requests``; tables are handled in ``all_rows``, and what the text of a fold keeps of entries in
 ``shorten.told``.
 
 An entry is a short message that tells something, with a short answer, or one with an answer of a few words. Hardly any shares

@@ -1,6 +1,6 @@
 """The moves of a game, for the next one: "27. Rxe4" needs the 26 before it, and "is it a violin?" all that was asked.
 
-It decides which exchanges are moves, and what is quoted of each. That a game begins is recognised in
+This module decides which exchanges are moves, and what is quoted of each. That a game begins is recognised in
 ``text.dialogue.wanted.series``; a game's figures are in ``text.dialogue.standings``, questions about its state in
 ``answer_series``.
 

@@ -1,7 +1,8 @@
 """Earlier suggestions, for a request for one more: "another name", "what else?", "ask me something that I haven't had yet".
 
-It decides which exchanges gave them, and what is quoted of each. Such a request is recognised in ``text.dialogue.wanted.series``;
-a thing that was offered and is meant now is found in ``offers``, exchanges of one kind in ``series``.
+This module decides which exchanges gave them, and what is quoted of each. Such a request is recognised in
+``text.dialogue.wanted.series``; a thing that was offered and is meant now is found in ``offers``, exchanges of one kind in
+``series``.
 
 Without them the chat would give again what it has already given. Earlier requests for one more show which exchanges these are. Of
 an answer, its first sentence names the thing, or the items of its list do; of a quiz, the questions are needed, which end the

@@ -1,6 +1,6 @@
 """The exchanges of one kind that a request goes over: "quiz me on the words we learned", "make exercises for my mistakes".
 
-It decides which exchanges these are, and what is quoted of each. Such a request and its kind are recognised in
+This module decides which exchanges these are, and what is quoted of each. Such a request and its kind are recognised in
 ``text.dialogue.wanted.series``; what users have the chat keep is in ``entries``, works of one kind are in ``several_works``.
 
 A short answer is quoted whole; a longer one with its opening, which gives the word or the correction, and what that needs. If

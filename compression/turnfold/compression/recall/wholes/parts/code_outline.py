@@ -1,7 +1,7 @@
 """Code that is too long to be quoted, for a request about all of it: "explain the architecture", "review the code".
 
-It decides what of it is quoted. Such a request is recognised in ``text.dialogue.wanted.materials``; files and definitions are
-found in ``code_files`` and ``code_definitions`` there.
+This module decides what of it is quoted. Such a request is recognised in ``text.dialogue.wanted.materials``; files and
+definitions are found in ``code_files`` and ``code_definitions`` there.
 
 A few passages that share a word with "review the code" say less than the names of everything it defines, grouped by file. If
 there is no room for all names, those of the outermost level are quoted, or only the names of the files. Nobody can review or port

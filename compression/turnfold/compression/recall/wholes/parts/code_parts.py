@@ -1,7 +1,7 @@
 """Parts of pasted code that a request or an error names: a file, a class, a function, a line.
 
-It decides which parts are quoted, and in which form. Where they are is read in ``code_files`` and ``code_definitions``, what a
-request names in ``text.dialogue.wanted.code_parts``. Code of which it names nothing is found in ``handed_code``.
+This module decides which parts are quoted, and in which form. Where they are is read in ``code_files`` and ``code_definitions``,
+what a request names in ``text.dialogue.wanted.code_parts``. Code of which it names nothing is found in ``handed_code``.
 
 "Refactor ByteChunker" shares one word with the first line of that class, and none with its methods. A part that is too long for
 the room is quoted as its outline: the lines that define something, each with what is indented under it left out. What edited a

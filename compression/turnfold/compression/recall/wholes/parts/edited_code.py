@@ -1,6 +1,6 @@
 """Code in messages, and its later edits.
 
-It finds the newest form of a file, the edits of a part, and the newest change of all. A single text is read in
+This module finds the newest form of a file, the edits of a part, and the newest change of all. A single text is read in
 ``text.dialogue.wanted``; which parts a request names is decided in ``code_parts``.
 
 An edit seldom names the function that it changes, so it is recognised by the lines that it removes: all of them are in the part,

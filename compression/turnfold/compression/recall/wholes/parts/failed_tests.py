@@ -1,6 +1,6 @@
 """The failed tests of a report, for "which tests failed?".
 
-It decides which report is meant, and what is quoted of it. Reports and questions are read in
+This module decides which report is meant, and what is quoted of it. Reports and questions are read in
 ``text.dialogue.wanted.failed_tests``; why one test failed is found in ``keyed_blocks``.
 """
 

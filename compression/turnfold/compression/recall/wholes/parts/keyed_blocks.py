@@ -1,7 +1,7 @@
 """Named blocks of pasted data: "show me the gateway service", "what changed in auth.py?", "which tables are there?".
 
-It decides which text and which of its blocks are meant, and what is quoted of them. Where a text has blocks, and what a message
-names, is read in ``text.dialogue.wanted.keyed_blocks``.
+This module decides which text and which of its blocks are meant, and what is quoted of them. Where a text has blocks, and what a
+message names, is read in ``text.dialogue.wanted.keyed_blocks``.
 
 A word names a block if few blocks have it; among these, the ones with most of the question's other words in the lines above them
 are meant. Each is quoted with the first lines of the blocks around it, since "memory" alone belongs to nothing. A block that is

@@ -1,6 +1,6 @@
 """Parts of a pasted transcript, log or chat by time: "what is said at 12:30?", "the first five minutes".
 
-It decides which text is meant, and what is quoted of it. Times, in texts and in questions, are read in
+This module decides which text is meant, and what is quoted of it. Times, in texts and in questions, are read in
 ``text.dialogue.wanted.moments``.
 """
 

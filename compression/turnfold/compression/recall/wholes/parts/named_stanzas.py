@@ -1,6 +1,6 @@
 """Records of several lines that a question names, including the lines that do not repeat the name.
 
-It decides which records these are, and what their passages are worth. Records are found in ``text.ties.stanzas`` and
+This module decides which records these are, and what their passages are worth. Records are found in ``text.ties.stanzas`` and
 ``text.records``; what else passages are worth is up to ``ranking``.
 
 A record names its thing once, and tells the rest below in words that all records have, or that no question has: of an interface,

@@ -1,7 +1,7 @@
 """Parts of what an agent's tools printed that a user names.
 
-It looks for them in the texts as their authors wrote them, and finds where they are in what was printed. Parts of each kind are
-found by the modules beside this one; what tools do to a text is known in ``text.dialogue.wanted.printed_text``.
+This module looks for them in the texts as their authors wrote them, and finds where they are in what was printed. Parts of each
+kind are found by the modules beside this one; what tools do to a text is known in ``text.dialogue.wanted.printed_text``.
 
 A fetched document has its headings inside a JSON string, a file that was read has numbers in front of its lines, and a
 configuration may be a single line. Quotes are verbatim, so they show the part as the tool printed it.

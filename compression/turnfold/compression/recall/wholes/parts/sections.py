@@ -1,6 +1,6 @@
 """Sections of a long text, for a question that names them: "what does section 4.2 say?", "explain the part on refunds".
 
-It decides which text is meant, and what is quoted of it. Where sections are, and what a message names, is read in
+This module decides which text is meant, and what is quoted of it. Where sections are, and what a message names, is read in
 ``text.dialogue.wanted.sections``. Parts by their place are found in ``placed_parts``, texts that are asked for whole in
 ``works``.
 

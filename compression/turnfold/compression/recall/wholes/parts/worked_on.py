@@ -1,7 +1,7 @@
 """The subject of a tool loop: passages with the names that its steps come back to.
 
-It finds these passages for an agent of whose loop a part was folded. What bears on the task's own words is ranked in ``ranking``;
-``quote_choice`` counts how many passages fit.
+This module finds these passages for an agent of whose loop a part was folded. What bears on the task's own words is ranked in
+``ranking``; ``quote_choice`` counts how many passages fit.
 
 The next call takes its paths and identifiers from steps that share few words with the task: functions that were read twice, a
 script that was written and run. A name that occurs in several steps will be used again, the more recent the likelier; one that

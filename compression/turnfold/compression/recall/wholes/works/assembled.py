@@ -1,6 +1,6 @@
 """Works made part by part, for a request for all of it: "put everything together", "the whole story, please".
 
-It decides which answers are the parts of one work, and which work is meant. Such a request is recognised in
+This module decides which answers are the parts of one work, and which work is meant. Such a request is recognised in
 ``text.dialogue.wanted.several_works``; a work of one answer is found in ``named_work``, several works of one kind in
 ``several_works``.
 

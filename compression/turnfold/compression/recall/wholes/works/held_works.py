@@ -1,7 +1,8 @@
 """Messages that may contain a requested work, and how well each fits the question.
 
-It knows what a message holds of a work, and what is pasted, made or merely said of it. Which of these are versions of one work is
-decided in ``work_forms``, what is quoted in ``named_work``; whether a message asks for a work, in ``text.dialogue.wanted.works``.
+This module knows what a message holds of a work, and what is pasted, made or merely said of it. Which of these are versions of
+one work is decided in ``work_forms``, what is quoted in ``named_work``; whether a message asks for a work, in
+``text.dialogue.wanted.works``.
 
 A work is the code of a message, in fences or as a user pasted it, or a long message. It fits by the words that it shares with the
 question, in itself or in the request that it answers.

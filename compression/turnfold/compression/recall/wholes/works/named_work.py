@@ -1,8 +1,8 @@
 """A work that is asked for as a whole: the script, the letter, the table that the conversation made before.
 
-It decides what is quoted of it, and what has room. Which messages hold works is known to ``held_works``, their versions to
-``work_forms``; whether a message asks for one, to ``text.dialogue.wanted.works``. Passages that bear on a question are ranked in
-``ranking``.
+This module decides what is quoted of it, and what has room. Which messages hold works is known to ``held_works``, their versions
+to ``work_forms``; whether a message asks for one, to ``text.dialogue.wanted.works``. Passages that bear on a question are ranked
+in ``ranking``.
 
 Among the works that share most words with the question, the newest whole version is meant, unless an older one is asked for;
 later changes to it are quoted with it. A work that the request contains anyway, since its turn is not folded, needs no quote, and

@@ -1,7 +1,7 @@
 """The chat's remarks on a user's text or code, for a request that returns to them: "apply your suggestions".
 
-It decides which answer that is, and what is quoted of it. Such a request is recognised in ``text.dialogue.wanted.judging``; the
-text or the code is found in ``works`` and ``parts``.
+This module decides which answer that is, and what is quoted of it. Such a request is recognised in
+``text.dialogue.wanted.judging``; the text or the code is found in ``works`` and ``parts``.
 
 The request names the text, if anything; what was said about it shares no word with "your suggestions". It is in the answer to the
 message with the text. If nothing is named, the text that was judged last is meant.

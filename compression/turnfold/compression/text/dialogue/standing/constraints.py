@@ -1,7 +1,7 @@
 """Constraints stated without a command: "no file outside src may change", "hands off the migrations".
 
-It recognises such a sentence by its form. Commands and words of rule ("never sign") are in ``orders``, the words themselves in
-``lexicon/constraints.txt``.
+This module recognises such a sentence by its form. Commands and words of rule ("never sign") are in ``orders``, the words
+themselves in ``lexicon/constraints.txt``.
 
 Who hands work to an agent limits it in such sentences, and every later step is bound by them. The forms, each in the words of one
 language: none of something may (be done), or is done before I; something must not; leave something alone; ask me before you;

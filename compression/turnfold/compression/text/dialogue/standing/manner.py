@@ -1,7 +1,7 @@
 """Wishes about the manner of answers, stated in passing: "shorter please", "keine Listen bitte", "回答短一点".
 
-It recognises a sentence with such a clause. Orders that are marked by a word of rule ("always", "from now on") are in ``orders``,
-the words themselves in ``lexicon/manner.txt``.
+This module recognises a sentence with such a clause. Orders that are marked by a word of rule ("always", "from now on") are in
+``orders``, the words themselves in ``lexicon/manner.txt``.
 
 Such a clause is told by what it is made of: each of its words belongs to manners of speech (how long, how formal, in which form
 or language), to answering, or to courtesy. One word of any other subject ("a shorter route please"), or a single text that is

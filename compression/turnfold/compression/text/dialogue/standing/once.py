@@ -1,7 +1,7 @@
 """Orders for one thing or one time: "for this letter only", "just this once".
 
-It tells whether a sentence confines itself in this way. What makes it an order is decided in ``orders``; the words are in
-``lexicon/once.txt``.
+This module tells whether a sentence confines itself in this way. What makes it an order is decided in ``orders``; the words are
+in ``lexicon/once.txt``.
 
 What stands in front of "this" and the kind of work behind it tell: "in this letter". In a chat, a project or a file one goes on
 working, so an order for these holds on.

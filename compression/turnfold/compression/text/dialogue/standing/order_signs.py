@@ -1,7 +1,7 @@
 """Preselecting the sentences that may be standing orders, by the numbers of their words.
 
-It knows what each word says of the sentence that has it, and looks at a whole column of words at once. What makes an order is
-decided in ``orders`` and ``constraints``.
+This module knows what each word says of the sentence that has it, and looks at a whole column of words at once. What makes an
+order is decided in ``orders`` and ``constraints``.
 
 Nine of ten sentences of prose that have a word of orders have none of the others that an order of its kind has too. A sentence
 that is let through may be no order; one that is not surely is none, if it is ASCII, one clause, and begins with no command.

@@ -1,7 +1,7 @@
 """Standing orders: what a user wants done from now on, in every turn.
 
-It finds such sentences in languages that put blanks between words. Other signals are in ``signals``, scripts without blanks in
-``run_on_orders``, the words and phrases in ``lexicon/orders.txt``.
+This module finds such sentences in languages that put blanks between words. Other signals are in ``signals``, scripts without
+blanks in ``run_on_orders``, the words and phrases in ``lexicon/orders.txt``.
 
 Orders are recognised by form: an imperative verb together with a rule word ("Use pnpm, never npm"), a rule word or a prohibition
 where a command begins ("Never sign", but not "I never sign" nor "Never been there") or behind the words that say where it holds

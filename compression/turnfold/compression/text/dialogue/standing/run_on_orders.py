@@ -1,7 +1,7 @@
 """Standing orders in languages whose words are not separated by blanks, or are joined with particles.
 
-It covers Chinese, Japanese, Korean, Arabic and Hindi. The words and phrases are in ``lexicon/orders.txt``, other languages in
-``orders``.
+This module covers Chinese, Japanese, Korean, Arabic and Hindi. The words and phrases are in ``lexicon/orders.txt``, other
+languages in ``orders``.
 
 All but Chinese put the request last: an order has a rule word ("必ず", "항상") and ends a clause with a wish ("ください",
 "주세요"), or ends it with a prohibition.

@@ -1,7 +1,7 @@
 """Code in a message: its place, and its definitions.
 
-It reads one text. Which code is quoted is decided in ``recall.wholes.handed_code``; code that a message asks for by name is in
-``works``.
+This module reads one text. Which code is quoted is decided in ``recall.wholes.handed_code``; code that a message asks for by name
+is in ``works``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Edits of code as assistants write them: blocks to search and replace, diffs, patches, and the arguments of an agent's calls.
 
-It finds each edit with its file, and the lines that it removes and adds. Which edits a request needs is decided in
+This module finds each edit with its file, and the lines that it removes and adds. Which edits a request needs is decided in
 ``recall.wholes``; code that is written anew as a whole is in ``code_definitions``.
 """
 

@@ -1,6 +1,6 @@
 """JSON that a chat answered with, and requests to change it: "add a field to the object", "change the third price".
 
-It finds such a value in a text, and the words of a message that say which one is meant. The choice is made in
+This module finds such a value in a text, and the words of a message that say which one is meant. The choice is made in
 ``recall.wholes.json_values``; code that is asked for by its name is in ``works``.
 
 Whoever has a program read the answers names no work: what is to be changed is whatever has these keys.

@@ -1,7 +1,7 @@
 """Messages that have something judged as a whole: compared, checked, summarized, explained; and those that go back to what was
 said of it: "apply your suggestions", "the bugs that you found".
 
-It tells whether a message does. What it is about is read in ``works``; which remarks are meant is decided in
+This module tells whether a message does. What it is about is read in ``works``; which remarks are meant is decided in
 ``recall.wholes.works.remarks``. Single words are in ``lexicon/works.txt`` and ``lexicon/remarks.txt``.
 
 Whoever asks for mistakes, risks, the tone or the main points of a text needs all of it, though the question shares no word with

@@ -1,8 +1,8 @@
 """Named blocks of pasted data: a service in a configuration, a table of a schema, a file in a diff, a theorem, a failed test.
 
-It finds the blocks of a text, and tells which of them a message names. Which text is meant, and what is quoted, is decided in
-``recall.wholes.parts.keyed_blocks``. Rows of tables are in ``text.records``, functions and classes in ``code_definitions``,
-single words in ``lexicon/keyed_blocks.txt``.
+This module finds the blocks of a text, and tells which of them a message names. Which text is meant, and what is quoted, is
+decided in ``recall.wholes.parts.keyed_blocks``. Rows of tables are in ``text.records``, functions and classes in
+``code_definitions``, single words in ``lexicon/keyed_blocks.txt``.
 
 Two rules find the blocks of JSON, YAML, HCL, SQL, markup, schemas and bibliographies alike: a line with what is indented deeper
 below it and the line that closes it, and a line that marks where a part begins, up to the next such line. Whatever is written in

@@ -1,7 +1,7 @@
 """Emails that somebody pastes, one by one or as a thread, and requests that name one by its place or its writer: "reply to the
 first one".
 
-It tells whether a message is such an email, and which of them a request means. Which are quoted is decided in
+This module tells whether a message is such an email, and which of them a request means. Which are quoted is decided in
 ``recall.wholes.mails``. Letters that the conversation made are in ``works``, single words in ``lexicon/mails.txt``.
 """
 

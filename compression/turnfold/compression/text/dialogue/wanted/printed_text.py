@@ -1,6 +1,6 @@
 """Texts as tools print them: with the number of each line in front, in a string of JSON, as JSON on one line.
 
-It gives such a text as its author wrote it, with the places of its parts in what was printed. Definitions are in
+This module gives such a text as its author wrote it, with the places of its parts in what was printed. Definitions are in
 ``code_definitions``; sections, times and blocks in the modules beside this one. Which call a text answers is not asked here.
 """
 

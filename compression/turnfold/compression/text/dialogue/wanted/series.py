@@ -1,6 +1,6 @@
 """Exchanges of one kind that recur in a chat: the words of a language lesson, a learner's mistakes, inputs with one label, moves.
 
-It tells which kind a request goes over, and whether an exchange is of it. Which are quoted is decided in
+This module tells which kind a request goes over, and whether an exchange is of it. Which are quoted is decided in
 ``recall.wholes.exchanges.series``, what users have kept in ``shorten.told``; single words are in ``lexicon/series.txt``.
 
 "Quiz me on the words we learned" shares no word with "how do you say 'umbrella'?", and the answer says nothing but the word.

@@ -1,6 +1,6 @@
 """The versions of a work that a message asks for: "the first draft", "version 2's ending", "undo the last change".
 
-It reads such words. Which work is meant is read in ``works``; what its versions are is decided in
+This module reads such words. Which work is meant is read in ``works``; what its versions are is decided in
 ``recall.wholes.works.work_forms``. Single words are in ``lexicon/versions.txt``.
 """
 

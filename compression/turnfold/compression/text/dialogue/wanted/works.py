@@ -1,6 +1,6 @@
 """Requests for, or questions about, a whole work: a script, a letter, a table that the conversation made before.
 
-It tells whether a message asks for such a work, of which kind, and which of its words say which one. It is found in
+This module tells whether a message asks for such a work, of which kind, and which of its words say which one. It is found in
 ``recall.wholes.works.held_works``. Requests without words of their own are in ``requests``, single words in
 ``lexicon/works.txt``.
 
