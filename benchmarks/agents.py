@@ -4,8 +4,8 @@
     python -m benchmarks.agents --recorded code_agent --clients codex      # recorded runs, with sealed reasoning put in
     python -m benchmarks.agents --budgets 0.1 0.2                          # under budgets, as a share of the request
 
-Lives here: the sessions of ``support.agents`` through the engine as `bills` does it, with the strings that the next call takes
-from old results looked up in what is forwarded. Does not belong here: the sessions, the cache model.
+The sessions of ``support.agents`` go through the engine as in `bills`, and the strings that the next call takes from old results
+are looked up in what is forwarded.
 
 `needed` is the share of these strings that are there; `bill` is what the session cost relative to no proxy; `sent` the share of
 tokens; `first` the tokens of the request at which it was folded first; `kept` the share of requests that repeat the one before.

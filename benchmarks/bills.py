@@ -7,8 +7,8 @@
     python -m benchmarks.bills --shapes         # made-up conversations of many shapes, ended at every request, in all columns
     python -m benchmarks.bills --uses           # pauses, branches, batches, marks, clients that rewrite; with the books
 
-Lives here: replays in lockstep (no HTTP): each request is folded with what usage has shown of those before it, so that figures
-are the same in every run. Does not belong here: the cache model (``support.caches``), learning (``proxy.learning``).
+Replays run in lockstep (without HTTP): each request is folded with what the usage of earlier ones has shown, so that figures are
+the same in every run. The cache model is in ``support.caches``, learning in ``proxy.learning``.
 
 Cold requests are drawn as by the evaluation kit's `cost`. Beside the sum stand the worst conversation of 20 requests and more,
 the worst shorter one, and, as a conversation may end at any request, the ends at which it would have cost more than without
@@ -40,12 +40,12 @@ from turnfold.compression.fold import fold
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldDecision, FoldOptions, Precedent, Warmth
 from turnfold.compression.warmth import usual_warmth
-from turnfold.compression.wire.chat import CHAT
+from turnfold.compression.wire.formats.chat import CHAT
 from turnfold.config.fold import fold_options
 from turnfold.config.prices import TokenUse, dollars, prices_of
 from turnfold.config.settings import FoldingSettings, Settings
 from turnfold.proxy.learning.warming import WarmthMemory
-from turnfold.proxy.learning.window_records import Spot
+from turnfold.proxy.learning.window_records import UpstreamModel
 
 Message = dict[str, Any]
 
@@ -120,9 +120,9 @@ class Tenant:
         self.options = fold_options(Settings(folding=FoldingSettings(cache_hit_share=self.fixed)), self.column.model)
 
     @property
-    def spot(self) -> Spot:
+    def spot(self) -> UpstreamModel:
         """Where what is learned of the cache belongs."""
-        return Spot(self.name, "upstream", self.column.model)
+        return UpstreamModel(self.name, "upstream", self.column.model)
 
     @property
     def belief(self) -> Warmth:

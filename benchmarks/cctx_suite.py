@@ -2,8 +2,8 @@
 
     python -m benchmarks.cctx_suite [--data DIR] [--query] [--json FILE]
 
-Lives here: measuring and printing. Does not belong here: anything that the engine reads. Without the published cases
-(``$EVALUATION_SHARED/data/cctx/datasets``) those of our own (``benchmarks/cases``) are used.
+It measures and prints. Without the published cases (``$EVALUATION_SHARED/data/cctx/datasets``) it uses those of our own
+(``benchmarks/cases``).
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
     python -m benchmarks.faults                    # all of them, about ten minutes
     python -m benchmarks.faults redis-killed ...   # these; --list names them; --workers 2 runs them with two processes
 
-Lives here: the faults, and a table row for each. Does not belong here: servers that fail (``support.faulty``).
+It has the faults, and a table row for each. Servers that fail are in ``support.faulty``.
 
 A row: statuses that clients saw while the fault lasted, with how often and the slowest; receipts and originals that are missing
 once it is over; what the process held before and after, at rest. Requests of the fault's own time count as well.

@@ -12,8 +12,8 @@ quick run with a full one.
 A run also records the output of ``turnfold inspect`` (group "inspect"), the text that replaces each folded section ("instead")
 and the answers of drill-down ("drill-down"). These may change on purpose: `compare --without GROUP` skips a group.
 
-Lives here: sending, hashing, comparing. Does not belong here: the choice of cases; any import from Turnfold, which is used
-through its command line and HTTP only.
+It sends, hashes and compares. Nothing of Turnfold is imported, which is used through its command line and HTTP only; the cases
+are chosen in ``support.forwarded_cases``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Bytes that nobody would send, over everything that reads what a client or an upstream sends.
 
-Lives here: the command: a corpus, mutations of it, time and memory of a run, a report. Does not belong here: what is called and
-what must hold of it (``support.fuzz_targets``).
+It is the command: a corpus, mutations of it, time and memory of a run, a report. What is called, and what must hold of it, is in
+``support.fuzz_targets``.
 
     python -m benchmarks.fuzz --minutes 20 [--only wires,text] [--seed 1] [--atheris]
 

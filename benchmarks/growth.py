@@ -12,7 +12,7 @@ the rounds, each with other texts. A line is fitted to these by least squares fr
 each 100 turns, with the standard error, and its values at both ends. Processor time is that of all threads and
 processes of a server, in nanoseconds from the scheduler.
 
-Lives here: conversations of short turns, and measuring them. Does not belong here: latency (``latency``), load (``throughput``).
+It makes conversations of short turns and measures them. Latency is measured in ``latency``, load in ``throughput``.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ from benchmarks.support.taken import scheduled_seconds
 from benchmarks.throughput import nginx
 from turnfold.compression.fold import fold
 from turnfold.compression.memo import Memo
-from turnfold.compression.wire.chat import CHAT
 from turnfold.compression.wire.conversation import Wire
-from turnfold.compression.wire.messages import MESSAGES
-from turnfold.compression.wire.responses import RESPONSES
+from turnfold.compression.wire.formats.chat import CHAT
+from turnfold.compression.wire.formats.messages import MESSAGES
+from turnfold.compression.wire.formats.responses import RESPONSES
 from turnfold.config.fold import fold_options
 from turnfold.config.settings import Settings
 from turnfold.proxy.trails.trail import trails_of

@@ -2,9 +2,8 @@
 
     python -m benchmarks.holds [--only NAME] [--megabytes 4] [--receipts 20000] [--before PYTHON]
 
-Lives here: the calls. Does not belong here: the server that times its own callbacks (``support.watched_server``), attacks on the
-model's routes (``stalls``). A hold is processor time of the loop's thread in one callback; a small request takes wall time. Both
-are in ms.
+It makes the calls. The server that times its own callbacks is ``support.watched_server``; attacks on the model's routes are in
+``stalls``. A hold is processor time of the loop's thread in one callback; a small request takes wall time. Both are in ms.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Hits of Anthropic's cache, with its look-back of 20 blocks, with and without folding.
 
-Lives here: sessions of a coding agent played against a simulated cache, unfolded and folded, and the table of both. Does not
-belong here: the cache and the sessions (``support.lookback``).
+Sessions of a coding agent are played against a simulated cache, unfolded and folded, for a table of both. The cache and the
+sessions are in ``support.lookback``.
 
     python -m benchmarks.lookback            # about 1,000 requests
 """
@@ -17,7 +17,7 @@ from benchmarks.support.lookback import LookbackCache, Session, requests, sessio
 from turnfold.compression.fold import fold
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import CachePrices, FoldOptions
-from turnfold.compression.wire.messages import MESSAGES
+from turnfold.compression.wire.formats.messages import MESSAGES
 
 CLAUDE: Final = CachePrices(0.1, 1.25)
 SONNET, OPUS = "claude-sonnet-4-5", "claude-opus-5-5"

@@ -4,7 +4,7 @@
     python -m benchmarks.many hop [--conversations 12]
     python -m benchmarks.many memo
 
-Lives here: the three measures. Does not belong here: servers (``support.faulty``).
+It takes the three measures. Servers are started by ``support.faulty``.
 
 `carry` writes conversations of 20,000 tokens through the ledger, as requests do, into a real Valkey, and asks it what each kind
 of key takes. The text is that of one conversation, each under ids of its own. `hop` sends growing conversations to one replica,
@@ -32,7 +32,7 @@ from benchmarks.support.faulty import FaultyUpstream, Served, Valkey, end_cleanl
 from turnfold.compression.fold import fold
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
-from turnfold.compression.wire.chat import CHAT
+from turnfold.compression.wire.formats.chat import CHAT
 from turnfold.config.settings import Settings, StoreSettings
 from turnfold.proxy.app import Parts
 from turnfold.proxy.books.section_records import packed

@@ -5,9 +5,9 @@
     python -m benchmarks.mutations retry                      (its survivors, by every test that may notice them)
     python -m benchmarks.mutations summary
 
-Lives here: the command, a copy of the tree, the score. Does not belong here: the changes (`support/mutants.py`), the map
-(`support/test_map.py`), running tests (`support/mutation_runs.py`), judging survivors (whether a change makes any difference is
-read, not computed).
+It is the command: it copies the tree and gives the score. The changes are in `support/mutants.py`, the map is in
+`support/test_map.py`, and tests are run by `support/mutation_runs.py`. Survivors are judged by people: whether a change makes any
+difference is read, not computed.
 
 Each mutation is made in a copy of the tree, never in the working files. The tests that run its block are tried: those of its
 room first, then the others, of each as many as take so many seconds without a change. Of every test function one case comes

@@ -7,7 +7,7 @@ key (``support.billing_upstream``), so what was saved is the difference of two b
 (paid, and without Turnfold), the tokens of the report and of the response headers, and what the dashboard's data says. Requests
 of which nobody was told the usage must be reported as unknown, and are left out of both bills.
 
-Lives here: the courses, playing them, the comparison. Does not belong here: the upstream, early ends and mean costs (``bills``).
+It has the courses, plays them, and compares. Early ends and mean costs are in ``bills``.
 """
 
 from __future__ import annotations

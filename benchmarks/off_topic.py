@@ -5,7 +5,7 @@
 The first messages of other people's chats, and questions about encyclopedia articles, are asked at the end of long conversations
 about other things, at gpt-4o's cache prices and without a budget. `--half` asks the other half of them.
 
-Lives here: the measurement. Does not belong here: questions about the conversation (``recall_offline``).
+Questions about the conversation are measured in ``recall_offline``.
 """
 
 from __future__ import annotations

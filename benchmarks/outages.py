@@ -4,8 +4,8 @@
     python -m benchmarks.outages cluster-killed ...           # these; --list names them
     python -m benchmarks.outages --summaries cluster-killed   # with a model that writes summaries and a window to learn
 
-Lives here: the clients, and what is told of each outage. Does not belong here: the outages (``support.outages``), servers
-(``support.faulty``).
+It has the clients, and tells what became of each outage. The outages are in ``support.outages``, the servers in
+``support.faulty``.
 
 Conversations grow by a turn at a time and go to the other replica each turn. The same bodies go to one process on ``memory://``
 first, without an outage: what it forwarded is what both replicas are to forward.

@@ -3,8 +3,8 @@
     python -m benchmarks.own_sets                                    # starts a proxy and a recording upstream
     python -m benchmarks.own_sets --base http://127.0.0.1:8420/v1 --upstream-port 9100   # one that forwards to that port
 
-Lives here: how many of the standing orders planted in old turns stand in what is forwarded under a tight budget. Does not belong
-here: the recording (``support.upstream``), the cases (``cases/orders``: one file a conversation).
+It counts how many of the standing orders planted in old turns are in what is forwarded under a tight budget. ``support.upstream``
+records; the cases are in ``cases/orders``, one file per conversation.
 
 An order counts as kept when its whole sentence is forwarded, white space aside: an order that was reworded may have lost the
 one word that matters.

@@ -9,7 +9,7 @@ differ; one of four; the next paragraph of one that is gone through. Captions: m
 texts in eight other languages: sections and all headings. Each is pasted first and asked about after forty exchanges about other
 things, once in a request of its own.
 
-Lives here: the material and the measurement. Does not belong here: what tests assert (``tests/compression/fold/test_named_*``).
+It has the material and the measurement. What must hold is asserted in ``tests/compression/fold/test_named_*``.
 """
 
 from __future__ import annotations

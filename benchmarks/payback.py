@@ -3,8 +3,7 @@
     python -m benchmarks.payback                              # cases of our own
     python -m benchmarks.payback --sets NC_locomo --miss 0.3   # evaluation data, with a cache that is cold at times
 
-Lives here: replaying conversations through the engine (no HTTP) and the arithmetic. Does not belong here: the cache model
-(``support.caches``).
+Conversations are replayed through the engine (without HTTP); the rest is arithmetic. The cache model is in ``support.caches``.
 
 A fold event is a request that does not repeat more than EVENT tokens of the one before it. Against it stands what would have
 been sent without this one fold: the request before, and since then the client's messages as they came. The fold has paid for

@@ -6,7 +6,7 @@ A round is 40 facts in conversations of 60 messages, 1 to 8 of them in each, at 
 around them is small talk and answers of an assistant. ``--held-out`` takes sentences and talk that nothing was tuned on. A fact
 is kept where its needle (a code, a name, a word of its own) is in the context.
 
-Lives here: made-up conversations, and counting. Does not belong here: anything that the engine reads.
+It makes up the conversations and counts.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ A set named ``SET+joined`` asks each question of its own history and of every ot
 sets have few cases. The ratio 0 is recall with nothing set: no more than 30% of the tokens, and what bears on the question only.
 Differences come with standard errors over the questions. ``--vectors`` keeps vectors in a file for the next run.
 
-Lives here: the comparison. Does not belong here: what is measured of a case (``recall_offline``).
+It only compares; what is measured of a case is in ``recall_offline``.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
     python -m benchmarks.recall_cases
 
-Lives here: the three measures (tests hold floors on them). Does not belong here: anything that needs the shared data.
+It takes three measures, on which tests hold floors, and needs no shared data.
 """
 
 from __future__ import annotations

@@ -6,8 +6,6 @@
 For each case all messages before the last user message are the sources. The budget is ``ratio`` times the case's tokens, less
 those of the system messages and of the question, less 12: what is left to recall when a request is folded to that ratio.
 Evidence is the evaluation kit's ``Held.soft`` over the system messages and the rendered quotes, the question not counted.
-
-Lives here: the measurement. Does not belong here: anything that the engine needs.
 """
 
 from __future__ import annotations

@@ -36,7 +36,8 @@ from tests.support.overfull import CURABLE, INCURABLE, overfull
 from turnfold.compression.fold import Folded, conversation_tokens, fold
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
-from turnfold.compression.wire.conversation import Changes, Conversation
+from turnfold.compression.wire.changes import Changes
+from turnfold.compression.wire.conversation import Conversation
 from turnfold.config.settings import Settings, StoreSettings, UpstreamSettings
 from turnfold.proxy.app import build
 from turnfold.proxy.chat.receipts import Originals, Receipt

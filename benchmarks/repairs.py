@@ -3,7 +3,7 @@
     python -m benchmarks.repairs                                                    # this release
     PYTHONPATH=OLD/compression:OLD/config:OLD/proxy python -m benchmarks.repairs    # another one's code, the same cases
 
-Lives here: cases that run in process with faces that both releases have. Does not belong here: what has a benchmark of its own.
+The cases run in process, with faces that both releases have. Whatever has a benchmark of its own is left out.
 """
 
 from __future__ import annotations

@@ -2,8 +2,7 @@
 
     python -m benchmarks.report_beside_evalkit [--sets NC_locomo code_agent] [--columns gpt-4o gpt-5] [--miss 0 0.3] [--json]
 
-Lives here: running `cost` of the evaluation kit through a real `turnfold serve`, and holding the report's figures against it.
-Does not belong here: the kit's measure, the ledger's.
+It runs `cost` of the evaluation kit through a real `turnfold serve` and compares the report's figures with it.
 
 The upstream is the kit's own, which remembers the last request; what it reports as usage comes from the provider's cache of the
 column (``support.caches``), cold where `cost` has it cold. With ``--usage evalkit`` it is the kit's upstream unchanged: a

@@ -8,8 +8,6 @@
 
 Published beside it: context-compression-engine's own scenarios (coding 1.94, long Q&A 4.90, tool-heavy 1.40, short 1.00, deep
 2.50, technical 1.00, structured 1.86, agentic 1.48; mean 2.01, by characters). Its cases are not ours: kinds are compared.
-
-Lives here: the measurement. Does not belong here: anything that the engine needs.
 """
 
 from __future__ import annotations

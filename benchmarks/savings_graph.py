@@ -2,7 +2,7 @@
 
     python -m benchmarks.savings_graph          # writes docs/savings.svg
 
-Lives here: the drawing. Does not belong here: the demo.
+It draws the graph; the demo makes the figures.
 """
 
 from __future__ import annotations

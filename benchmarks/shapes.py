@@ -5,7 +5,7 @@
 A row is reported if the largest takes more than a second; it fails if its time also grows faster than n to the power of
 `_STEEPEST`. Each cell runs in a process of its own with a limit, so that a stall is a figure and not the end of the run.
 
-Lives here: the shapes, what is called with them, the table. Does not belong here: random input (``fuzz``), real conversations.
+It has the shapes, what is called with them, and the table. Random input is in ``fuzz``.
 """
 
 from __future__ import annotations

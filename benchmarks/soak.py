@@ -3,7 +3,7 @@
     python -m benchmarks.soak --minutes 10 [--workers 2] [--store sqlite|redis|memory] [--sentences 16]
     python -m benchmarks.soak --minutes 30 --turns 12 --sentences 46 --asked 2 --talk 24 --clients 8 --pause 0.01
 
-Lives here: the load, and a table of memory, descriptors and tasks over time. Does not belong here: servers (``support.faulty``).
+It makes the load and prints memory, descriptors and tasks over time. Servers are started by ``support.faulty``.
 
 The load: conversations that grow turn by turn, each folded cold and then warm; streams; short requests; errors of the upstream;
 clients that leave in the middle; bodies that are no JSON; texts for /v1/compress; all from many tenants, in many distinct

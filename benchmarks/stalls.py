@@ -1,7 +1,7 @@
 """What one client's large requests cost everybody else.
 
-Lives here: the attacks, and probes beside them: a health check, a small request and a fold of another tenant. Does not belong
-here: servers (``support``). Run as ``python -m benchmarks.stalls``; figures are seconds.
+It makes the attacks, and probes beside them: a health check, a small request and a fold of another tenant. Run it as ``python -m
+benchmarks.stalls``; figures are seconds.
 
 Clients run in processes of their own, or their work would be part of what is measured. Every probe is measured on the idle server
 first: on a machine that does other things what counts is the difference.

@@ -2,7 +2,7 @@
 
     python -m benchmarks.start [--runs 5]
 
-Lives here: starting the installed command, and waiting for it. Does not belong here: speed of requests (``latency``).
+It starts the installed command and waits for it. The speed of requests is measured in ``latency``.
 
 Wall time depends on what else runs on the machine, so processor time stands beside it.
 """

@@ -29,7 +29,7 @@ from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
 from turnfold.compression.state import Placement, Turn, create_engine, place
 from turnfold.compression.state.block import CLOSING, OPENING
-from turnfold.compression.wire.chat import CHAT
+from turnfold.compression.wire.formats.chat import CHAT
 
 KEPT: Final = 0.2
 MEMO: Final = Memo()

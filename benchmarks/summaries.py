@@ -3,8 +3,8 @@
     python -m benchmarks.summaries cost --sets chat_sharegpt NC_locomo --limit 3 --miss 0.3
     python -m benchmarks.summaries survives --sets NC_locomo --limit 3
 
-Lives here: replaying conversations through the engine with a scripted writer, and the arithmetic. Does not belong here: the cache
-model (``support.caches``), a real model: none was available, so what is measured is the frame, not a model's skill.
+Conversations are replayed through the engine with a scripted writer; the rest is arithmetic. The cache model is in
+``support.caches``. No real model was available, so what is measured is the frame, not a model's skill.
 
 ``cost`` replays every request twice: with summaries of blocks, and without. The writer answers between two requests with a
 summary of the length that it is asked for (at most 300 tokens) made of the block's own sentences; each call is paid at the price
@@ -43,7 +43,7 @@ from turnfold.compression.text.names.entities import entities
 from turnfold.compression.text.quotes import Source
 from turnfold.compression.text.statements import statements
 from turnfold.compression.warmth import set_warmth
-from turnfold.compression.wire.chat import CHAT
+from turnfold.compression.wire.formats.chat import CHAT
 from turnfold.compression.wire.model_calls import write_call
 from turnfold.config.prices import TokenUse, dollars, prices_of
 from turnfold.proxy.asking.worth import call_tokens, gain, target_tokens

@@ -1,7 +1,7 @@
 """Added latency, throughput and processor time of a request, beside nginx and other proxies, in one run.
 
-Lives here: the matrix (sizes, streams, concurrency, modes, stores, workers), memory, the table. Does not belong here: the load
-and the upstream (``support.load``), a request's anatomy (``latency``).
+It has the matrix (sizes, streams, concurrency, modes, stores, workers), memory, and the table. The load and the upstream are in
+``support.load``, a request's anatomy in ``latency``.
 
 Every factor is varied from a base cell (small requests, answered whole, `on`, `memory`, one worker), so the matrix is no product
 and takes less than twelve minutes on a quiet machine of two cores; ``--quick`` takes less. nginx is measured where it is

@@ -2,8 +2,8 @@
 
     python -m benchmarks.wires --sessions 200 [--seed 0] [--turns 8] [--wires chat messages]
 
-Lives here: the deep run of what ``tests/compression/fold/test_wild_sessions.py`` does with a few. Does not belong here: sessions
-(``tests.support.wild_sessions``), rules (``tests.support.provider_rules``).
+It is the deep run of what ``tests/compression/fold/test_wild_sessions.py`` does with a few. Sessions are in
+``tests.support.wild_sessions``, rules in ``tests.support.provider_rules``.
 
 Every session is folded under each of the settings, request by request as it grows, and its last requests are made to fit three
 windows. A fault is printed with what makes it again; the last line has the number of cases and of faults.

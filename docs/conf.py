@@ -1,6 +1,6 @@
 """The documentation as a site: ``make site``.
 
-Lives here: Sphinx' settings. Does not belong here: pages, what the package exports.
+These are Sphinx' settings; the pages are beside this file.
 """
 
 project = "Turnfold"

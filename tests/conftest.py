@@ -1,7 +1,7 @@
 """What holds for every test: how hard Hypothesis tries, that log handlers stay open, that nothing is left behind.
 
-Lives here: Hypothesis' profiles, these guards, how many processes run the tests, and in which order. Does not belong here:
-fixtures that one folder needs.
+It sets Hypothesis' profiles, the guards, the number of test processes and their order. Fixtures that one folder needs are in that
+folder.
 
 The profile is `HYPOTHESIS_PROFILE`, or `--hypothesis-profile`; by default `ci` where `CI` is set, else `quick`. None has a time
 limit for an example: such a limit says how busy the machine is. A test with costly examples takes its settings from

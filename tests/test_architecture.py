@@ -1,6 +1,6 @@
 """The house stands as DESIGN says, and the rules that watch it can fail.
 
-Lives here: the verdict on the source roots, and for every rule samples that break it and samples that do not.
+These tests cover the verdict on the source roots, and for every rule samples that break it and samples that do not.
 """
 
 from __future__ import annotations
@@ -16,12 +16,13 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
-from tests.support.architecture import FACE, RULES, Module, Rule, faces_are_explicit, imports, read_house, undeclared
+from tests.support.architecture import FACE, RULES, Rule, faces_are_explicit, undeclared
 from tests.support.cases import each
+from tests.support.parsed_modules import Module, imports, read_house
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 ENGINE = "turnfold.compression"
-DOC = '"""Lives here."""\n'
+DOC = '"""A module of the house."""\n'
 
 
 def test_names_of_the_face_exist() -> None:
@@ -123,6 +124,7 @@ BAD = [
     ("engine_is_pure", f"{ENGINE}.errors", "def f(text):\n    return hash(text)", "hash"),
     ("engine_is_pure", f"{ENGINE}.errors", "async def f():\n    return 1", "asynchronous"),
     ("functions_are_short", "turnfold.proxy.app", "def f():\n" + "    x = 1\n" * 60, "61 lines"),
+    ("files_are_short", "turnfold.proxy.app", "x = 1\n" * 500, "501 lines"),
     ("fail_open_has_one_home", "turnfold.proxy.app", "try:\n    x = 1\nexcept Exception:\n    pass", "everything"),
     ("fail_open_has_one_home", "turnfold.proxy.app", "try:\n    x = 1\nexcept:\n    pass", "everything"),
     ("fail_open_has_one_home", "turnfold.proxy.app", "try:\n    x = 1\nexcept (OSError, Exception):\n    pass", "everything"),
@@ -158,6 +160,7 @@ GOOD = [
     ("engine_is_pure", f"{ENGINE}.tokens", "from urllib.parse import urlsplit\nimport re, threading"),
     ("engine_is_pure", "turnfold.proxy.app", "import os, socket, time, asyncio"),
     ("functions_are_short", "turnfold.proxy.app", "def f():\n" + "    x = 1\n" * 59),
+    ("files_are_short", "turnfold.proxy.app", "x = 1\n" * 499),
     ("fail_open_has_one_home", "turnfold.proxy.chat.service", "try:\n    x = 1\nexcept Exception:\n    pass"),
     ("fail_open_has_one_home", "turnfold.proxy.app", "try:\n    x = 1\nexcept (OSError, ValueError):\n    pass"),
     ("faces_are_explicit", ENGINE, "__all__ = ['VERSION', 'Fold', 'fold']"),

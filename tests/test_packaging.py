@@ -1,6 +1,6 @@
 """What goes into the wheel, and what forges read.
 
-Lives here: the wheel's links and description, and files under ``.github``. Does not belong here: what the code does.
+These tests cover the wheel's links and description, and files under ``.github``. They leave out what the code does.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """README and documentation are in step with the code: settings, commands, links, container files.
 
-Lives here: what can be told mechanically. Does not belong here: prose.
+These tests show what can be told mechanically. They leave out prose.
 """
 
 from __future__ import annotations

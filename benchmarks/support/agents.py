@@ -1,7 +1,7 @@
 """Sessions of coding agents, on the wires of Codex, Claude Code, opencode and Cline, and what each call takes from before.
 
-Lives here: a made-up repository, an agent that works in it, recorded runs, and the requests that each client sends of them. Does
-not belong here: folding, caches, bills (``agents``).
+It has a made-up repository, an agent that works in it, recorded runs, and the requests that each client sends of them. Folding,
+caches and bills are in ``benchmarks.agents``.
 
 A call names what it needs: paths, lines and values that an older result gave, and that nothing newer said again.
 """
@@ -17,9 +17,9 @@ from typing import Any, Final
 from benchmarks.support.caches import Column
 from benchmarks.support.shapes import Request
 from tests.support.words import prose
-from turnfold.compression.wire.chat import CHAT
-from turnfold.compression.wire.messages import MESSAGES
-from turnfold.compression.wire.responses import RESPONSES
+from turnfold.compression.wire.formats.chat import CHAT
+from turnfold.compression.wire.formats.messages import MESSAGES
+from turnfold.compression.wire.formats.responses import RESPONSES
 
 Item = dict[str, Any]
 

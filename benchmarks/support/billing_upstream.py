@@ -1,6 +1,6 @@
 """An upstream that keeps a prompt cache for each API key, answers every format, and writes a bill.
 
-Lives here: that cache, the answers, what was billed. Does not belong here: conversations, Turnfold's own figures.
+It keeps that cache, answers, and records what was billed. Conversations and Turnfold's own figures are elsewhere.
 
 What a request finds is what any earlier request of the same key and model left, not only the last one. The header `x-clock` is
 the time at the provider, in seconds, for its cache forgets; `x-do` is what happens to a request: an answer without usage, a

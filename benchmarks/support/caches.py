@@ -1,7 +1,6 @@
 """What a provider's prompt cache makes of a request.
 
-Lives here: price columns, the rendering of a prompt to tokens, and the state of a cache between two requests. Does not belong
-here: sending, folding.
+It has price columns, renders a prompt to tokens, and knows the state of a cache between two requests. It neither sends nor folds.
 
 Sources: the providers' pricing pages as of 2026-08. OpenAI up to 5.5: automatic, the longest common prefix with a recent
 request, from 1,024 tokens in steps of 128. OpenAI 5.6 and later: hits only where an earlier request ended or carried a

@@ -1,6 +1,6 @@
 """Conversations to measure on.
 
-Lives here: reading cases of our own, and evaluation data where it is present. Does not belong here: measuring.
+It reads cases of our own, and evaluation data if it is present.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Ways in which clients ask about what lies in front: documents with marks and keys, edited histories, agents side by side.
 
-Lives here: courses of requests that begin alike and part again, of a client that says what is to be cached, or that rewrites what
-it sent. Does not belong here: uses of plain chats (``uses``), marks on a chat that only grows (``marked_uses``).
+They are courses of requests that begin alike and part again, of a client that says what is to be cached, or that rewrites what it
+sent. Plain chats are in ``uses``, marks on a chat that only grows in ``marked_uses``.
 """
 
 from __future__ import annotations

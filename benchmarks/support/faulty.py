@@ -1,7 +1,7 @@
 """Servers that fail on purpose, and a Turnfold process between them.
 
-Lives here: an upstream, a Valkey server and a line to it that can be told to fail, the process under test with its figures. Does
-not belong here: which faults there are, what is judged (``benchmarks.faults``).
+An upstream, a Valkey server and a line to it can be told to fail; between them runs the process under test, with its figures.
+Which faults there are, and what is judged, is in ``benchmarks.faults``.
 """
 
 from __future__ import annotations

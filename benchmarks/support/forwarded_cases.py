@@ -1,6 +1,6 @@
 """Requests that cover everything that decides which bytes are forwarded.
 
-Lives here: the combinations of conversations, models, settings and headers. Does not belong here: sending, comparing.
+They are combinations of conversations, models, settings and headers. Nothing is sent or compared here.
 
 Everything is chosen by rule, so two runs on the same data have the same cases. Cases of `QUICK` and `FULL` that share a key are
 the same.

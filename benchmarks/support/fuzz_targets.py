@@ -1,7 +1,7 @@
 """What is fuzzed, and what must hold of it.
 
-Lives here: one function for each target, which raises when a promise is broken, and inputs to start from. Does not belong here:
-mutations, time (``benchmarks.fuzz``).
+There is one function for each target, which raises when a promise is broken, with inputs to start from. Mutations and time are in
+``benchmarks.fuzz``.
 
 A target raises nothing for any bytes but when something of ours is wrong: the refusals that are promised are caught here.
 """
@@ -27,17 +27,17 @@ from turnfold.compression.shorten.registry import facts
 from turnfold.compression.shorten.terse_prose.compress import compress, expand
 from turnfold.compression.state import preprocess_heuristic, validate_preprocessor_output, why_ordinary
 from turnfold.compression.state.grammar import parse
-from turnfold.compression.text.dialogue.orders import standing_orders
+from turnfold.compression.text.dialogue.standing.orders import standing_orders
 from turnfold.compression.text.kinds import kind_of, parts
 from turnfold.compression.text.names.entities import entities
 from turnfold.compression.text.private import Redactor, redact_json
 from turnfold.compression.text.protect import protected_spans
 from turnfold.compression.text.sentences import sentences
 from turnfold.compression.text.spans import Span
-from turnfold.compression.wire.chat import CHAT
 from turnfold.compression.wire.conversation import Wire
-from turnfold.compression.wire.messages import MESSAGES
-from turnfold.compression.wire.responses import RESPONSES
+from turnfold.compression.wire.formats.chat import CHAT
+from turnfold.compression.wire.formats.messages import MESSAGES
+from turnfold.compression.wire.formats.responses import RESPONSES
 from turnfold.proxy.chat.usage import UsageReader
 
 Target = Callable[[bytes], None]

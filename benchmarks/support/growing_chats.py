@@ -1,6 +1,6 @@
 """Chats that grow turn by turn, as requests that a provider would get, made from a seed.
 
-Lives here: a request of a use, and a chat. Does not belong here: the ways in which chats are used (``uses``), bills.
+It has a request of a use, and a chat. The ways in which chats are used are in ``uses``.
 """
 
 from __future__ import annotations

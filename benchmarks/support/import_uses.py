@@ -1,7 +1,7 @@
 """Where the code uses what a line gives a name at import.
 
-Lives here: names that a line binds at import, the lines in functions that use them, through other names where need be. Does not
-belong here: which tests run those lines (`test_map.py`).
+It finds the names that a line binds at import and the lines in functions that use them, through other names if need be. Which
+tests run those lines is known to `test_map.py`.
 
 Names are compared as they are written, within the modules that import the one that binds them. That finds a few lines too many
 (another class's field of the same name), hardly one too few.

@@ -1,7 +1,7 @@
 """Turnfold in process, at a clock that is set: the engine, what it learns, and its books, without HTTP.
 
-Lives here: from a request to what is forwarded, from the upstream's usage to what the books say. Does not belong here: the
-upstream, sums, conversations.
+It leads from a request to what is forwarded, and from the upstream's usage to what the books say. The caller has the upstream,
+the sums and the conversations.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from turnfold.compression.fit.fit import Fitted, fit
 from turnfold.compression.fold import conversation_name
 from turnfold.compression.memo import Memo, digest
 from turnfold.compression.options import FoldOptions, Precedence, Precedent
-from turnfold.compression.wire.chat import CHAT
 from turnfold.compression.wire.conversation import Wire
-from turnfold.compression.wire.messages import MESSAGES
-from turnfold.compression.wire.responses import RESPONSES
+from turnfold.compression.wire.formats.chat import CHAT
+from turnfold.compression.wire.formats.messages import MESSAGES
+from turnfold.compression.wire.formats.responses import RESPONSES
 from turnfold.config.fold import fold_options
 from turnfold.config.prices import TokenUse, price_from
 from turnfold.config.settings import Settings
-from turnfold.proxy.books.baseline import PastRequest
 from turnfold.proxy.books.pricing import RequestPricing
 from turnfold.proxy.books.rollups import RequestCost
 from turnfold.proxy.books.watchers import WarmthWatcher
+from turnfold.proxy.cache_model.past_request import PastRequest
 from turnfold.proxy.chat.receipts import Receipt, Status, Usage
 from turnfold.proxy.learning.deciding import Decisions, Place
 from turnfold.proxy.learning.pauses import Pauses
 from turnfold.proxy.learning.warming import WarmthMemory
-from turnfold.proxy.learning.window_records import Spot
+from turnfold.proxy.learning.window_records import UpstreamModel
 from turnfold.proxy.trails.trail import trails_of
 
 WIRES: Final[Mapping[str, Wire]] = {"chat": CHAT, "messages": MESSAGES, "responses": RESPONSES}
@@ -73,7 +73,7 @@ class Inside:
         self.now = at
         conversation = WIRES[wire].read(body, self.memo)
         name, model = conversation_name(conversation), conversation.model
-        place = Place(Spot(_TENANT, _UPSTREAM, model), name, name)
+        place = Place(UpstreamModel(_TENANT, _UPSTREAM, model), name, name)
 
         async def work(options: FoldOptions) -> _Made:
             return _Made(fit(conversation, options, self.memo))

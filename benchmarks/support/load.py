@@ -1,7 +1,7 @@
 """Requests at a chosen concurrency, and an upstream that answers them at once; both so cheap that they hardly count.
 
-Lives here: a client of kept connections, one request at a time on each, and the upstream's process. Does not belong here: what is
-sent, what the figures mean.
+It has a client of kept connections, with one request at a time on each, and the upstream's process. What is sent, and what the
+figures mean, is up to the caller.
 
 Neither parses more of HTTP than it needs: they speak to each other through proxies of which it is known that they are sound.
 """

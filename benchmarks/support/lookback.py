@@ -1,7 +1,7 @@
 """Anthropic's prompt cache as it looks for what it knows, and sessions of agents that use it.
 
-Lives here: a cache that hits only where an earlier request had a mark, at most so many blocks in front of a mark of this one;
-requests of a coding agent with marks where Claude Code sets them. Does not belong here: prices (``caches``), folding.
+The cache hits only where an earlier request had a mark, at most so many blocks in front of a mark of this one; a coding agent's
+requests have marks where Claude Code sets them. Prices are in ``caches``.
 
 Source: Anthropic, "Prompt caching" (2026-08): an entry is written at each breakpoint; for a breakpoint the API looks for an entry
 at its place, then block by block in front of it, about 20 blocks far.

@@ -1,7 +1,6 @@
 """Ways in which clients use the wires that know reasoning and cache marks.
 
-Lives here: reasoning that the client drops, marks that move or stay, cache keys. Does not belong here: uses of plain chats
-(``uses``).
+The client drops reasoning, moves or leaves its marks, or sets cache keys. Plain chats are in ``uses``.
 """
 
 from __future__ import annotations

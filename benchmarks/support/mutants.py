@@ -1,7 +1,6 @@
 """Small changes that can be made to the code, and a sample of them.
 
-Lives here: finding places that can be changed, drawing a sample. Does not belong here: running tests over a change
-(`benchmarks/mutations.py`).
+It finds places that can be changed and draws a sample of them. `benchmarks/mutations.py` runs tests over a change.
 
 A mutation is one small change of one expression or statement: a comparison, a constant, a boolean operator, an arithmetic
 operator, a returned value, a call that is dropped, two arguments that are swapped. Numbers up to 100 grow by one and larger

@@ -1,7 +1,7 @@
 """Tests over mutations: a plugin of pytest that collects all tests once, and tries every mutation in a copy of its process.
 
-Lives here: making a change in a running process, running chosen tests over it. Does not belong here: which changes
-(`mutants.py`), which tests (`test_map.py`), the score (`benchmarks/mutations.py`).
+It makes a change in a running process and runs chosen tests over it. The changes come from `mutants.py`, the tests from
+`test_map.py`, the score from `benchmarks/mutations.py`.
 
 A process that has imported and collected everything is forked. In the copy the changed function gets its new code, and the
 chosen tests run until one fails. So a mutation costs what its tests cost. What runs at import can't be changed that way: there

@@ -1,6 +1,6 @@
 """Stores that fail for a while: a cluster, a primary under Sentinel, one replica's line to them.
 
-Lives here: the outages by name. Does not belong here: who talks meanwhile, and what is told of it (``benchmarks.outages``).
+The outages are listed by name. Who talks meanwhile, and what is told of it, is in ``benchmarks.outages``.
 """
 
 from __future__ import annotations

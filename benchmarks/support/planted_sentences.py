@@ -1,7 +1,6 @@
 """Sentences for made-up conversations: facts with their needles, small talk, answers.
 
-Lives here: two sets of them, of which the second was never looked at while anything was tuned. Does not belong here:
-conversations.
+There are two sets, of which the second was never looked at while anything was tuned.
 
 ``<code>``, ``<n>`` and ``<big>`` stand for a code, a small and a large number, drawn anew each time.
 """

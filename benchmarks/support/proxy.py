@@ -1,6 +1,6 @@
 """A Turnfold process to measure.
 
-Lives here: starting the command as a user does, waiting until it is ready, stopping it. Does not belong here: measuring.
+It starts the command as a user does, waits until it is ready, and stops it. It measures nothing.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """A store as some weeks of use leave it.
 
-Lives here: made-up receipts that look like an operator's: a few teams, a few models, days and nights, failures. Does not belong
-here: what is measured on them.
+Its made-up receipts look like an operator's: a few teams, a few models, days and nights, failures.
 """
 
 from __future__ import annotations

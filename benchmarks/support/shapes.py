@@ -1,7 +1,7 @@
 """Conversations of many shapes, made from a seed, on the wire that a price column's clients speak.
 
-Lives here: neutral turns, what shapes they come in, and the requests that a client sends of them. Does not belong here: folding,
-caches, bills.
+It has neutral turns, the shapes they come in, and the requests that a client sends of them. Folding, caches and bills are
+elsewhere.
 
 Half of the questions name something that was said before, so that recall has something to quote.
 """
@@ -17,10 +17,10 @@ from typing import Any, Final, NamedTuple
 from benchmarks.support.caches import Column, with_mark
 from tests.support.bodies import encode
 from tests.support.words import prose, sentence
-from turnfold.compression.wire.chat import CHAT
 from turnfold.compression.wire.conversation import Wire
-from turnfold.compression.wire.messages import MESSAGES
-from turnfold.compression.wire.responses import RESPONSES
+from turnfold.compression.wire.formats.chat import CHAT
+from turnfold.compression.wire.formats.messages import MESSAGES
+from turnfold.compression.wire.formats.responses import RESPONSES
 
 Item = dict[str, Any]
 

@@ -1,7 +1,7 @@
 """What is fuzzed of the shell: addresses that an operator writes, what a worker says to its parent, what a damaged store holds.
 
-Lives here: one function for each target, and inputs to start from, as in ``fuzz_targets``. Does not belong here: mutations
-(``benchmarks.fuzz``), bodies and streams (``fuzz_targets``).
+There is one function for each target, with inputs to start from, as in ``fuzz_targets``, which has bodies and streams. Mutations
+are in ``benchmarks.fuzz``.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from turnfold.compression.fit.fit import fit
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldDecision, FoldOptions, Likeness, Precedent, Warmth, WrittenSummary
 from turnfold.compression.warmth import WarmthCounts
-from turnfold.compression.wire.chat import CHAT
+from turnfold.compression.wire.formats.chat import CHAT
 from turnfold.config.values import host_name, http_url, proxy_choice, store_url
 from turnfold.proxy.asking.summary_records import SummaryRecords
 from turnfold.proxy.learning.abandoned_records import AbandonedFold, keep_abandoned, read_abandoned
@@ -31,7 +31,7 @@ from turnfold.proxy.learning.deciding import Decisions, Place
 from turnfold.proxy.learning.decision_records import keep_first
 from turnfold.proxy.learning.warming import WarmthMemory
 from turnfold.proxy.learning.warmth_records import add_counts, list_warmth, read_counts
-from turnfold.proxy.learning.window_records import Spot, list_records
+from turnfold.proxy.learning.window_records import UpstreamModel, list_records
 from turnfold.proxy.learning.windows import Windows
 from turnfold.proxy.semantic.encoder import Encoder
 from turnfold.proxy.semantic.vector_records import LikenessRecords, VectorRecords
@@ -41,7 +41,7 @@ from turnfold.proxy.store.memory import MemoryStore
 from turnfold.proxy.store.redis_store import RedisStore
 from turnfold.proxy.workers import worker_says
 
-_SPOT: Final = Spot("t1", "https://api.example", "gpt-4o")
+_SPOT: Final = UpstreamModel("t1", "https://api.example", "gpt-4o")
 _PLACE: Final = Place(_SPOT, "c1", "c1")
 _MESSAGES: Final = tuple({"role": ("user", "assistant")[i % 2], "content": prose(i, "en", 6)} for i in range(13))
 _BODY: Final = json.dumps({"model": "gpt-4o", "messages": _MESSAGES}).encode()

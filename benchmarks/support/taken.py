@@ -1,6 +1,6 @@
 """What a process has taken: processor time and memory.
 
-Lives here: both, as Linux tells them. Does not belong here: starting processes (``proxy``, ``faulty``), load on them (``load``).
+It reads both as Linux gives them. Processes are started in ``proxy`` and ``faulty``.
 """
 
 from __future__ import annotations

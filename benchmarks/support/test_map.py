@@ -1,7 +1,7 @@
 """Which tests run which part of the code, and how long each takes.
 
-Lives here: the plugin of pytest that records it, the map itself, choosing tests for a mutation. Does not belong here: running
-them over a mutation (`mutation_runs.py`).
+It is a plugin of pytest that records the map, the map itself, and the choice of tests for a mutation. `mutation_runs.py` runs
+them.
 
 Every block of a function (its body, the branch of a condition, the body of a loop) says when it begins to run: a call that adds
 its number to a set is put in front of it while its module is loaded. That costs the suite a few hundredths; tracing its lines

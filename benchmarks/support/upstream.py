@@ -1,7 +1,7 @@
 """Upstreams that remember what reached them.
 
-Lives here: chat-completions servers on loopback. One keeps bodies; one keeps their hashes, and can refuse what is too long. Does
-not belong here: judging what they recorded.
+They are chat-completions servers on loopback. One keeps bodies; one keeps their hashes, and can refuse what is too long. Neither
+judges what it recorded.
 """
 
 from __future__ import annotations

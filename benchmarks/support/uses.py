@@ -1,7 +1,7 @@
 """Ways in which people and programs use conversations, as the requests that a provider would get.
 
-Lives here: pauses, branches, batches, clients that change what they sent before, marks, agents that share a beginning; all made
-from a seed. Does not belong here: folding, caches, bills, conversations that only grow (``shapes``).
+There are pauses, branches, batches, clients that change what they sent before, marks, and agents that share a beginning; all made
+from a seed. Conversations that only grow are in ``shapes``.
 
 Each use is a course of requests in the order of their arrival. Half of the questions name something that was said before.
 """

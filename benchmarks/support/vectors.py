@@ -1,7 +1,4 @@
-"""Sentence vectors for measurements: what a proxy would have made in the background is made at once.
-
-Lives here: an encoder with a memory. Does not belong here: what is measured.
-"""
+"""Sentence vectors for measurements: what a proxy would have made in the background is made at once."""
 
 from __future__ import annotations
 

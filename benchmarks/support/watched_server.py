@@ -1,7 +1,7 @@
 """A server that says for how long its event loop was held.
 
-Lives here: ``turnfold serve`` on asyncio's own loop, whose every callback is timed, and ``GET /holds``. Does not belong here:
-who keeps it busy (``benchmarks.holds``), which runs ``python -m benchmarks.support.watched_server`` with variables for settings.
+It is ``turnfold serve`` on asyncio's own loop, whose every callback is timed, with ``GET /holds``. ``benchmarks.holds`` keeps it
+busy: it runs ``python -m benchmarks.support.watched_server`` with variables for settings.
 
 What a callback takes is processor time of the loop's thread: what other threads and processes take meanwhile does not count.
 """

@@ -1,6 +1,6 @@
 """The set of standing orders is what it says, and its measure sees an order that is gone.
 
-Lives here: the cases' own quality, and the measure on folds whose result is known. Does not belong here: the engine's figures.
+These tests cover the cases' own quality, and the measure on folds whose result is known. They leave out the engine's figures.
 """
 
 from __future__ import annotations

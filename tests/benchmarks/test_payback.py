@@ -1,6 +1,6 @@
 """The payback benchmark reckons right on folds whose figures are known beforehand.
 
-Lives here: hand-made folds and caches with round numbers. Does not belong here: the engine's figures.
+These tests cover hand-made folds and caches with round numbers. They leave out the engine's figures.
 """
 
 from __future__ import annotations

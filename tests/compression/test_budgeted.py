@@ -204,7 +204,7 @@ conversations = st.lists(
 
 
 @given(conversations, st.integers(1, 200), st.integers(0, 4))
-def test_laws(messages: list[HistoryMessage], threshold: int, keep: int) -> None:
+def test_a_context_keeps_its_budget_and_survives_an_export(messages: list[HistoryMessage], threshold: int, keep: int) -> None:
     chosen = HistorySettings(compress_threshold=threshold, keep_recent=keep)
     state = played(messages, chosen)
     told = context(state, chosen)

@@ -1,6 +1,6 @@
 """The same bytes in every process: nothing may depend on the order of sets, which Python draws anew for each.
 
-Lives here: a program for each wing, all of them run in this process and in one with another hash seed.
+These tests cover a program for each wing, all of them run in this process and in one with another hash seed.
 """
 
 from __future__ import annotations

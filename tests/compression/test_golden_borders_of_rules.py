@@ -1,8 +1,8 @@
 """Conversations, bodies and recoveries at the borders of rules (``tests.support.golden`` says when to write the file anew).
 
-Lives here: seeds of what other modules make at random; of thousands these are the ones in which a comparison somewhere in the
-engine met its border, or one part of a condition decided alone, where none before them had. Does not belong here: how these are
-made (the modules that they come from), texts (``text/test_golden_borders_of_rules.py``).
+These tests cover seeds of what other modules make at random; of thousands these are the ones in which a comparison somewhere in
+the engine met its border, or one part of a condition decided alone, where none before them had. They leave out how these are made
+(the modules that they come from), texts (``text/test_golden_borders_of_rules.py``).
 """
 
 from __future__ import annotations

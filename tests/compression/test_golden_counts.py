@@ -1,6 +1,6 @@
 """What is learned of counts and windows from one answer more, at every border (``tests.support.golden`` says when to write anew).
 
-Lives here: a grid of what is known and of what comes. Does not belong here: long runs of answers (``test_golden_learning.py``).
+These tests cover a grid of what is known and of what comes. They leave out long runs of answers (``test_golden_learning.py``).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What becomes of whole documents of the kinds that people paste (``tests.support.golden`` says when to write the file anew).
 
-Lives here: one document of each kind, as every layer, as what is kept of it beside a question, as a tool's output, and halved in
-a conversation. Does not belong here: pieces of several kinds side by side (``test_golden.py``), the output of commands
+These tests cover one document of each kind, as every layer, as what is kept of it beside a question, as a tool's output, and
+halved in a conversation. They leave out pieces of several kinds side by side (``test_golden.py``), the output of commands
 (``shorten/test_cases.py``).
 """
 

@@ -1,7 +1,7 @@
 """What is decided on grids: every figure of a rule on both sides of its border, beside every other one.
 
-``tests.support.golden`` says when to write the files anew. Lives here: reports of an upstream that cuts off; tables in JSON by
-how many keys they have, and how often. Does not belong here: figures met at random (``test_golden_learning.py``,
+``tests.support.golden`` says when to write the files anew. These tests cover reports of an upstream that cuts off; tables in JSON
+by how many keys they have, and how often. They leave out figures met at random (``test_golden_learning.py``,
 ``test_golden_borders_of_rules.py``).
 """
 

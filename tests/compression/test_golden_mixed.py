@@ -1,7 +1,7 @@
 """Texts in which data and prose share the room, and columns with a rare value, byte for byte.
 
-``tests.support.golden`` says when to write the files anew. Lives here: shares, on both sides of where a rule begins (a value in
-one of so many rows, data as so much of a text, a room one token wider). Does not belong here: lengths of lines and values
+``tests.support.golden`` says when to write the files anew. These tests cover shares, on both sides of where a rule begins (a
+value in one of so many rows, data as so much of a text, a room one token wider). They leave out lengths of lines and values
 (``shorten/test_golden_lines.py``), odd pieces (``test_golden.py``).
 """
 

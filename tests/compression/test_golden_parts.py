@@ -1,7 +1,7 @@
 """Parts of the engine that stand behind others, by themselves (``tests.support.golden`` says when to write the files anew).
 
-Lives here: what an index of passages knows, terse sentences of random words, lines that are counted alone, provenance,
-choices of lines. Behind a whole fold a wrong figure in one of them seldom shows. Does not belong here: whole folds
+These tests show what an index of passages knows, terse sentences of random words, lines that are counted alone, provenance,
+choices of lines. Behind a whole fold a wrong figure in one of them seldom shows. They leave out whole folds
 (``fold/test_golden.py``).
 """
 

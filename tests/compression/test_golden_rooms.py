@@ -1,9 +1,9 @@
 """Whole conversations in every room, from none to room for all, and what a message is counted as (``tests.support.golden`` says
 when to write the files anew).
 
-Lives here: budgets, windows and thresholds in small steps, over conversations that have something of everything: whatever just
-fits somewhere does so in one of them. Does not belong here: rooms for one text (``shorten/test_golden.py``), for a request
-that is cut (``fit/test_golden_sizes.py``).
+These tests cover budgets, windows and thresholds in small steps, over conversations that have something of everything: whatever
+just fits somewhere does so in one of them. They leave out rooms for one text (``shorten/test_golden.py``), for a request that is
+cut (``fit/test_golden_sizes.py``).
 """
 
 from __future__ import annotations

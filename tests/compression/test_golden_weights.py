@@ -1,6 +1,6 @@
 """What each kind of remembered result weighs (``tests.support.golden`` says when to write the file anew).
 
-Lives here: the weights that fill a memo as conversations are folded, shortened and summarised. Does not belong here: what a memo
+These tests cover the weights that fill a memo as conversations are folded, shortened and summarised. They leave out what a memo
 does with them (``test_memo.py``), whether a body's are about its size (``wire/test_weights.py``).
 """
 

@@ -1,7 +1,7 @@
 """Whatever is remembered of a conversation as it grows, the next request comes out as if nothing were known.
 
-Lives here: one memory for all requests of a conversation beside a new one for each, for conversations with repeated results,
-pictures of which the newest stay, questions, headers and titles. Does not belong here: how much is done anew
+These tests cover one memory for all requests of a conversation beside a new one for each, for conversations with repeated
+results, pictures of which the newest stay, questions, headers and titles. They leave out how much is done anew
 (``fold/test_golden.py``), one memory for several wires (``fold/test_one_memo.py``).
 """
 

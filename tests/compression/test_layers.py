@@ -249,7 +249,7 @@ texts = st.lists(st.tuples(pieces, st.sampled_from([". ", "\n", "\n\n", ""])), m
 )
 @example('It was a strange day for everybody\n{"a": [1, 2]}\n| a | b |\n|---|---|\n| 1 | 2 |. {"a": [1, 2]}. ', 0.75, 2, None)
 @example('{"a": [1, 2]}\n{"a": [1, 2]}. | a | b |\n|---|---|\n| 1 | 2 |. # Title. ', 0.5, 1, None)
-def test_laws(text: str, ratio: float, most: int, query: str | None) -> None:
+def test_each_layer_is_smaller_and_a_part_of_the_text(text: str, ratio: float, most: int, query: str | None) -> None:
     result = compress(text, l1_ratio=ratio, l2_max_sentences=most, query=query)
     raw, facts, summary = result.layers
     assert raw.text == text

@@ -1,7 +1,7 @@
 """What the settings allow and what comes of them (``tests.support.golden`` says when to write the files anew).
 
-Lives here: every setting with its default and its bounds, every check of a value, and what prices, windows, fold options and
-proxies are made of settings. Does not belong here: where settings come from (``test_settings``).
+These tests cover every setting with its default and its bounds, every check of a value, and what prices, windows, fold options
+and proxies are made of settings. They leave out where settings come from (``test_settings``).
 """
 
 from __future__ import annotations

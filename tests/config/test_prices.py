@@ -156,7 +156,7 @@ def test_no_name_breaks_the_look_up(model: str) -> None:
     [("gpt-5", 272_000), ("openai/gpt-5-mini", 272_000), ("gpt-4o", 128_000), ("gpt-4", 8_192), ("claude-sonnet-4-5", 200_000),
      ("gemini-2.5-pro", 1_048_576), ("gpt-4.1-mini", 1_047_576), ("my-local-model", None)],
 )  # fmt: skip
-def test_windows(model: str, window: int | None) -> None:
+def test_a_model_has_its_window(model: str, window: int | None) -> None:
     assert window_of(model) == window
 
 

@@ -1,6 +1,6 @@
 """The compose file, the Kubernetes manifest, the image's recipe and .env.example fit Turnfold and each other.
 
-Lives here: what a schema of theirs cannot say. Does not belong here: rules and dashboards (``test_monitoring``).
+These tests show what a schema of theirs cannot say. They leave out rules and dashboards (``test_monitoring``).
 """
 
 from __future__ import annotations

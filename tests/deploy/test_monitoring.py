@@ -1,6 +1,6 @@
 """What watches Turnfold in docs/deploy/: rules, their test, the scrape, the dashboard.
 
-Lives here: that they are valid, and speak of metrics and labels that there are. Does not belong here: the metrics' figures.
+These tests show that they are valid, and speak of metrics and labels that there are. They leave out the metrics' figures.
 
 Prometheus' own promtool is asked where it is installed (Debian: package prometheus); TURNFOLD_TEST_PROMTOOL names another place.
 """

@@ -1,7 +1,7 @@
 """The official Node SDKs through Turnfold: ``make test-node``.
 
-Lives here: an upstream that answers in three formats and refuses what the real ones refuse, a proxy in front of it, and the
-scripts beside this file run against that. Does not belong here: the test suite (it needs Node, npm and a package registry).
+It starts an upstream that answers in three formats and refuses what the real ones refuse, with a proxy in front of it, and runs
+the scripts beside this file against that. The test suite leaves this out, since it needs Node, npm and a package registry.
 
 The packages are installed with npm into a temporary folder, which goes away.
 """

@@ -23,7 +23,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from turnfold.compression.fold import Fold, Folded, Section, fold
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
-from turnfold.compression.wire.conversation import Changes, Conversation
+from turnfold.compression.wire.changes import Changes
+from turnfold.compression.wire.conversation import Conversation
 from turnfold.config.serving import LimitSettings
 from turnfold.config.settings import ModelSettings, Settings, StoreSettings, UpstreamSettings
 from turnfold.proxy.app import build, warm

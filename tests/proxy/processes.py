@@ -1,6 +1,6 @@
 """``turnfold serve`` as a process of its own, and bodies to send to it.
 
-Lives here: start, stop, and calls with the admin token, of any server. Does not belong here: starting servers here (``harness``).
+It starts and stops any server, and calls it with the admin token. Servers inside the test process are in ``harness``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What a Redis server holds of ours.
 
-Lives here: every key with its value, and that none lives for ever. Does not belong here: what should be there.
+It lists every key with its value, and checks that none lives for ever. Tests know what should be there.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """One call of each kind that a store takes.
 
-Lives here: the calls and what they are about. Does not belong here: what comes of them (the tests).
+Tests decide what the calls should give.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A server's greeting: it waits for the first answer and for the store, and names where clients reach the server.
 
-Lives here: servers that are ready late, or never, at addresses of every sort. Does not belong here: the words (``test_console``).
+These tests cover servers that are ready late, or never, at addresses of every sort. They leave out the words (``test_console``).
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ from tests.proxy.harness import NO_LOGGING, Answer, Receipts, UpstreamServer, ca
 from turnfold.compression.errors import InvalidInput
 from turnfold.config.settings import Settings
 from turnfold.proxy.app import Parts, build
-from turnfold.proxy.learning.window_records import Spot
+from turnfold.proxy.learning.window_records import UpstreamModel
 from turnfold.proxy.routes.ops import Readiness, ReadinessCheck
 from turnfold.proxy.server import configuration, serve
 
@@ -83,7 +83,7 @@ async def test_a_part_that_fails_at_the_stop_is_an_incident_and_keeps_no_other_f
 
 
 async def test_every_part_that_remembers_hears_of_a_deletion(monkeypatch: pytest.MonkeyPatch) -> None:
-    parts, heard, spot = Parts(settings_for(DOWN)), list[str](), Spot("anna", DOWN, "own-model")
+    parts, heard, spot = Parts(settings_for(DOWN)), list[str](), UpstreamModel("anna", DOWN, "own-model")
     for name in ("asker", "blocks", "likenesses"):
         monkeypatch.setattr(getattr(parts, name), "forget_in_memory", partial(heard.append, name))
     async with parts.running():

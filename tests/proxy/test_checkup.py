@@ -1,6 +1,6 @@
 """Everything that ``turnfold doctor`` finds in installations of many sorts (``tests.support.golden`` says when to write anew).
 
-Lives here: whole findings of settings, upstreams and stores. Does not belong here: printing, what stops a start
+These tests cover whole findings of settings, upstreams and stores. They leave out printing, what stops a start
 (``test_preflight``), damaged files and models of sentence vectors, which have tests beside their own.
 """
 
@@ -28,7 +28,7 @@ from turnfold.config.settings import Settings
 from turnfold.config.sources import LoadedSettings
 from turnfold.proxy import checkup, store_trial
 from turnfold.proxy.checkup import _why_silent, examine
-from turnfold.proxy.learning.window_records import Spot
+from turnfold.proxy.learning.window_records import UpstreamModel
 from turnfold.proxy.learning.windows import Windows
 from turnfold.proxy.semantic.encoder import EncoderFailed
 from turnfold.proxy.semantic.onnx_encoder import OnnxEncoder
@@ -141,7 +141,7 @@ async def learn(settings: Settings, models: int) -> None:
     store = open_store(unhurried(settings.store))
     for number in range(models):
         for _ in range(3):
-            await Windows(store).learn_from_refusal(Spot("t", "http://u", f"own-{number}"), 4000 + number, 9000)
+            await Windows(store).learn_from_refusal(UpstreamModel("t", "http://u", f"own-{number}"), 4000 + number, 9000)
     await store.close()
 
 

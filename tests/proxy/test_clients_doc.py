@@ -1,7 +1,7 @@
 """docs/clients.md keeps what it promises: its recipes run as they stand, but for the address.
 
-Lives here: recipes of curl and of the official SDKs, through a real proxy to an upstream that answers every format. Does not
-belong here: agents and frameworks, which are no dependencies of ours.
+These tests cover recipes of curl and of the official SDKs, through a real proxy to an upstream that answers every format. They
+leave out agents and frameworks, which are no dependencies of ours.
 """
 
 from __future__ import annotations

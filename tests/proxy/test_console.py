@@ -145,7 +145,7 @@ def test_the_fields_of_a_line_have_tenths_of_milliseconds(caplog: pytest.LogCapt
         (LogSettings(level="off"), []),
     ],
 )
-def test_levels(settings: LogSettings, shown: list[str]) -> None:
+def test_a_level_decides_which_lines_are_shown(settings: LogSettings, shown: list[str]) -> None:
     configured = log_configuration(settings)
     own = configured["loggers"]["turnfold"]["level"]
     level = logging.getLevelName(own) if isinstance(own, str) else own

@@ -1,6 +1,6 @@
 """The demo plays its packaged conversation over HTTP and counts what arrived.
 
-Lives here: the script's own quality, and figures against stand-ins for the proxy whose savings are known. Does not belong here:
+These tests cover the script's own quality, and figures against stand-ins for the proxy whose savings are known. They leave out
 the engine's savings, which are the benchmarks' business.
 """
 

@@ -60,7 +60,7 @@ def test_the_agent_calls_its_tool(capsys: pytest.CaptureFixture[str]) -> None:
     assert lines[2] == SAID
 
 
-def test_curl() -> None:
+def test_the_curl_example_works() -> None:
     if shutil.which("curl") is None:
         pytest.skip("there is no curl here")
     done = subprocess.run([str(FOLDER / "curl.sh")], capture_output=True, text=True, check=True, timeout=120)  # noqa: S603 - ours

@@ -1,6 +1,6 @@
 """A Unix socket to listen on: by its file, through the command line, with streams and several workers.
 
-Lives here: that. Does not belong here: what is served.
+These tests show that. They leave out what is served.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What is private leaves every text before it is stored.
 
-Lives here: that no store of the proxy's ever holds such text. Does not belong here: what counts as private
+These tests show that no store of the proxy's ever holds such text. They leave out what counts as private
 (``tests/compression/text/test_private.py``).
 """
 
@@ -20,7 +20,7 @@ from turnfold.compression.layers import CompressRequest, Layer
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import CachePrices, FoldOptions
 from turnfold.compression.text.private import REDACTED
-from turnfold.compression.wire.responses import RESPONSES
+from turnfold.compression.wire.formats.responses import RESPONSES
 from turnfold.config.settings import CacheSettings, StoreSettings
 from turnfold.proxy.api.cache import CompressionCache
 from turnfold.proxy.api.compressions import Compressions

@@ -9,7 +9,7 @@ from tests.support.cases import each
 from turnfold.proxy import file_check, stopping, workers
 from turnfold.proxy.asking import asker, blocks
 from turnfold.proxy.books import section_records
-from turnfold.proxy.chat import abandoning, elsewhere
+from turnfold.proxy.chat import abandoning, process_folding
 from turnfold.proxy.dashboard import entrance, newest
 from turnfold.proxy.deletion import deletions
 from turnfold.proxy.http import http11, inbound
@@ -51,7 +51,7 @@ PROMISES = {
     "and up to this size": ("operations.md", "checks the whole file", file_check._LARGEST, "GB"),
     "a model that fails": ("models.md", "stop all calls", asker._FAILURES, "failures in a row"),
     "summaries that are refused": ("models.md", "stop block", blocks._REFUSALS, "refused block summaries"),
-    "bodies without summaries": ("models.md", "always keep their quotes", elsewhere.LARGE, "kB"),
+    "bodies without summaries": ("models.md", "always keep their quotes", process_folding.LARGE, "kB"),
     "a session of the dashboard": ("dashboard.md", "session lasts", entrance.SESSION_LIFE, "h"),
     "a link to it": ("dashboard.md", "A link works once", entrance.LINK_LIFE, "min"),
     "a link to it, again": ("security.md", "a link that works once", entrance.LINK_LIFE, "min"),

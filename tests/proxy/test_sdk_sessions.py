@@ -1,6 +1,6 @@
 """Long sessions of the official SDKs on Responses and Messages: images, structured output, parallel tools, and what goes wrong.
 
-Lives here: what a client sees through Turnfold beside what it sees direct. The upstreams refuse what the real ones refuse
+These tests show what a client sees through Turnfold beside what it sees direct. The upstreams refuse what the real ones refuse
 (``tests.support``); the engine is the real one.
 """
 

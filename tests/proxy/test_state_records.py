@@ -1,6 +1,6 @@
 """Records of states in a store, and the station where the store fails it.
 
-Lives here: changes that meet, records of another release, a store that is away. Does not belong here: HTTP.
+These tests cover changes that meet, records of another release, a store that is away. They leave out HTTP.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from yarl import URL
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
 from turnfold.compression.state import Machine, Record, State, read_record, render_block
-from turnfold.compression.wire.chat import CHAT
+from turnfold.compression.wire.formats.chat import CHAT
 from turnfold.config.settings import UpstreamSettings
 from turnfold.proxy.chat.exchange import ChatRequest, Exchange
 from turnfold.proxy.chat.folding import Lanes

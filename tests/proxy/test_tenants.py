@@ -1,7 +1,7 @@
 """What one tenant sees is as if the others did not exist, whatever they call; it only has to stay within its share of the room.
 
-Lives here: arbitrary calls of two tenants to one Turnfold, and the calls of one of them to another where nobody else is. Does not
-belong here: what any call answers.
+These tests cover arbitrary calls of two tenants to one Turnfold, and the calls of one of them to another where nobody else is.
+They leave out what any call answers.
 """
 
 from __future__ import annotations

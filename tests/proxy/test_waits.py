@@ -1,7 +1,7 @@
 """How long the proxy waits, and for how long it keeps its records, to the second.
 
-Lives here: waits by a clock that jumps (`tests.support.no_time`), and the lives of records as a store is told them. Does
-not belong here: what comes of a wait that needs sockets or threads (beside the parts that wait).
+These tests cover waits by a clock that jumps (`tests.support.no_time`), and the lives of records as a store is told them. They
+leave out what comes of a wait that needs sockets or threads (beside the parts that wait).
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from turnfold.compression.fold import Folded
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
 from turnfold.compression.warmth import WarmthCounts, observe
-from turnfold.compression.wire.chat import CHAT
 from turnfold.compression.wire.conversation import Conversation
+from turnfold.compression.wire.formats.chat import CHAT
 from turnfold.config.fold import options_by_model
 from turnfold.config.settings import CacheSettings, StoreSettings
 from turnfold.proxy import spare_memory
@@ -38,7 +38,7 @@ from turnfold.proxy.api.cache import CompressionCache
 from turnfold.proxy.api.conversations import Conversations
 from turnfold.proxy.api.workshop import Workshop
 from turnfold.proxy.app import Parts
-from turnfold.proxy.asking.purse import Payer, Purse
+from turnfold.proxy.asking.spending import Payer, SpendingCaps
 from turnfold.proxy.asking.summary_records import SummaryRecords
 from turnfold.proxy.chat.exchange import ChatRequest
 from turnfold.proxy.chat.service import Service
@@ -52,7 +52,7 @@ from turnfold.proxy.lanes.taking_over import TakingOver
 from turnfold.proxy.learning.abandoned_records import AbandonedFold, keep_abandoned
 from turnfold.proxy.learning.deciding import Place
 from turnfold.proxy.learning.warmth_records import add_counts
-from turnfold.proxy.learning.window_records import Spot, forget_records
+from turnfold.proxy.learning.window_records import UpstreamModel, forget_records
 from turnfold.proxy.outbound.destination import Destination
 from turnfold.proxy.outbound.upstream import Answer, Upstream
 from turnfold.proxy.routes.ops import Readiness, ReadinessCheck
@@ -73,7 +73,7 @@ from turnfold.proxy.store.guard import GuardedStore
 from turnfold.proxy.store.memory import MemoryStore
 from turnfold.proxy.store.sqlite import SqliteStore
 
-SPOT = Spot("anna", "https://api.example", "m")
+SPOT = UpstreamModel("anna", "https://api.example", "m")
 NOWHERE = "http://127.0.0.1:9/v1"
 
 
@@ -404,7 +404,7 @@ CONTENDED: dict[str, tuple[Callable[[Recording], Awaitable[Any]], float | int]] 
     "a conversation": (lambda store: conversations(store).replace("anna", "c", History()), 30.0),
     "the compression cache": (lambda store: CompressionCache(store, CacheSettings(ttl=60)).count_miss("anna", "k", 9), 1.0),
     "warmth": (lambda store: add_counts(store, SPOT, WarmthCounts()), 8),
-    "what was spent": (lambda store: Purse(store, 1.0, None, 5.0).reserve(Payer("anna"), 0.1), 8),
+    "what was spent": (lambda store: SpendingCaps(store, 1.0, None, 5.0).reserve(Payer("anna"), 0.1), 8),
     "a state": (lambda store: StateRecords(store, 60.0).update("anna", "c", lambda record: record), 16),
 }
 
@@ -482,7 +482,7 @@ LIVES: dict[str, tuple[Callable[[Recording], Awaitable[Any]], dict[tuple[str, st
         {("", "deletion"): DAY},
     ),
     "what was spent": (
-        lambda store: Purse(store, 1.0, 1.0, 5.0).reserve(Payer("anna", "c"), 0.1),
+        lambda store: SpendingCaps(store, 1.0, 1.0, 5.0).reserve(Payer("anna", "c"), 0.1),
         {("anna", "model-spend"): 5.0, ("", "model-spend"): 3 * DAY},
     ),
     "a hit of the compression cache": (

@@ -2,8 +2,8 @@
 
     python -m tests.support.answering_upstream 9100 [LOG]     # writes a line for each request
 
-Lives here: the smallest answers that official SDKs and agents accept, one text or one tool call, with usage. Does not belong
-here: what the real APIs refuse (``messages_api``, ``responses_rules``).
+It gives the smallest answers that official SDKs and agents accept: one text or one tool call, with usage. What the real APIs
+refuse is in ``messages_api`` and ``responses_rules``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """The rules of the house, as functions from parsed modules to findings.
 
-Lives here: reading the source roots, and one function per rule. Does not belong here: the verdict (``test_architecture.py``
-asserts), importing the modules that are read: a module that breaks a rule may not even import.
+There is one function per rule; ``test_architecture.py`` asserts.
 
 A finding is one line, ``module:line what is wrong``; no findings, nothing wrong.
 """
@@ -11,24 +10,22 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
-from functools import cache
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
-from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-ROOTS: Final = ("compression", "config", "proxy")
+from tests.support.parsed_modules import Module, imports, known_names, nodes
+
 FACE: Final = "turnfold.compression"
 #: Where requests fail open, and where loops in the background outlive their data.
 FAIL_OPEN: Final = frozenset({"turnfold.proxy.chat.service", "turnfold.proxy.incidents"})
 LONGEST: Final = 60
+#: Lines of a file at most: one subject that a reader can hold in mind.
+MOST_LINES: Final = 500
 MOST_NAMES: Final = 20
-
 #: Later ones use earlier ones only.
 PACKAGES: Final = ("turnfold.compression", "turnfold.config", "turnfold.proxy")
-
 #: Wings of the engine; later ones use earlier ones only, those of one row may use each other.
 WINGS: Final = (
     ("errors", "lazy", "options", "tokens", "memo", "calibration", "warmth"),
@@ -45,7 +42,6 @@ WINGS: Final = (
     ("fit",),
     ("flows",),
 )
-
 #: The shell's rooms: the packages directly in it. A module that lies loose in it (``app``) is a room of its own.
 SHELL: Final = "turnfold.proxy"
 #: Files of a room at most, ``__init__`` aside; and of a folder of the engine.
@@ -53,7 +49,6 @@ MOST_FILES: Final = 15
 MOST_FILES_OF_ENGINE: Final = 26
 #: Rooms with a file for each route or command.
 _A_FILE_EACH: Final = frozenset({"routes", "cli"})
-
 _IMPURE = """
 aiohttp anyio asyncio concurrent ctypes datetime fcntl fileinput ftplib getpass glob http httpx logging mmap multiprocessing
 openai os pathlib pickle platform platformdirs pty pydantic_settings queue random redis requests sched secrets select
@@ -70,7 +65,6 @@ IMPURE_ATTRIBUTES: Final = frozenset(
 )
 #: Fine on package data, which comes by ``importlib.resources``.
 READS: Final = frozenset({"read_text", "read_bytes"})
-
 MUTABLE_CALLS: Final = frozenset(
     {"list", "dict", "set", "bytearray", "defaultdict", "OrderedDict", "deque", "Counter", "ChainMap", "Memo", "Lock", "RLock"}
 )
@@ -78,105 +72,13 @@ _CHANGING = """
 append appendleft extend insert remove pop popleft popitem clear add discard update setdefault sort reverse move_to_end
 """
 MUTATORS: Final = frozenset(_CHANGING.split())
-
 #: Class names that still stand for more than one thing.
 SHARED_CLASS_NAMES: Final = frozenset({"Answer", "Decision"})
-
 #: Packages whose last name is a standard library module's; their full names leave no doubt.
 _CLEAR_IN_FULL: Final = frozenset({"turnfold.compression", "turnfold.proxy.http"})
-
 #: In the standard library since a later version than the oldest that Turnfold runs on (``compression`` since 3.14).
 _NEWER: Final = frozenset({"compression"})
-
-#: Half of all nodes, of which no rule asks any: they say what is loaded and stored, or hold a value.
-_LEAVES: Final = frozenset({ast.Load, ast.Store, ast.Del, ast.Name, ast.Constant, ast.alias})
-
-
-@dataclass(frozen=True, slots=True)
-class Module:
-    """A parsed module: its full name, its syntax tree, and whether it is a package's ``__init__``."""
-
-    name: str
-    tree: ast.Module
-    is_package: bool = False
-
-    @classmethod
-    def of(cls, name: str, source: str, *, is_package: bool = False) -> Module:
-        """A module from its source text."""
-        return cls(name, ast.parse(source), is_package)
-
-    def at(self, node: ast.AST, problem: str) -> str:
-        """A finding about a node."""
-        return f"{self.name}:{getattr(node, 'lineno', 1)} {problem}"
-
-    def inside(self, package: str) -> bool:
-        """Whether the module is the package or lies in it."""
-        return self.name == package or self.name.startswith(package + ".")
-
-
 Rule = Callable[[Sequence[Module]], list[str]]
-
-
-def read_house(repository: Path) -> list[Module]:
-    """All modules of the source roots, ordered by name."""
-    found = []
-    for root in ROOTS:
-        for path in (repository / root).rglob("*.py"):
-            parts = path.relative_to(repository / root).with_suffix("").parts
-            is_package = parts[-1] == "__init__"
-            found.append(Module.of(".".join(parts[:-1] if is_package else parts), path.read_text("utf-8"), is_package=is_package))
-    return sorted(found, key=lambda module: module.name)
-
-
-def imports(module: Module, known: Set[str] = frozenset()) -> Iterator[tuple[ast.AST, str]]:
-    """Every import, wherever it stands (under ``TYPE_CHECKING`` and inside functions too), as (node, full name).
-
-    ``from package import name`` gives ``package.name`` where that is one of the `known` modules, else ``package``.
-    """
-    for node in _nodes(module, ast.Import, ast.ImportFrom):
-        if isinstance(node, ast.Import):
-            yield from ((node, alias.name) for alias in node.names)
-        else:
-            base = _absolute(module, node)
-            wholes = (f"{base}.{alias.name}" for alias in node.names)
-            targets = dict.fromkeys(whole if whole in known or base == "urllib" else base for whole in wholes)
-            yield from ((node, target) for target in targets)
-
-
-def _nodes(module: Module, *kinds: type[ast.AST]) -> Iterator[Any]:
-    """All nodes of these kinds, one kind after the other, each kind as it stands."""
-    for kind in kinds:
-        yield from _by_kind(module).get(kind, ())
-
-
-@cache
-def _by_kind(module: Module) -> dict[type, list[Any]]:
-    """All nodes but `_LEAVES`: each tree is walked once, and a rule looks at what it asks for."""
-    found: dict[type, list[Any]] = {}
-    left: list[Any] = [module.tree]
-    while left:
-        if (kind := type(node := left.pop())) in _LEAVES:
-            continue
-        found.setdefault(kind, []).append(node)
-        for name in kind._fields:
-            value = getattr(node, name, None)
-            if type(value) is list:
-                left += [one for one in reversed(value) if isinstance(one, ast.AST)]
-            elif isinstance(value, ast.AST):
-                left.append(value)
-    return found
-
-
-def _absolute(module: Module, node: ast.ImportFrom) -> str:
-    if not node.level:
-        return node.module or ""
-    parts = module.name.split(".")
-    anchor = parts[: len(parts) - node.level + module.is_package]
-    return ".".join([*anchor, *([node.module] if node.module else [])])
-
-
-def _known(modules: Sequence[Module]) -> set[str]:
-    return {module.name for module in modules}
 
 
 def says_what_lives_in_it(modules: Sequence[Module]) -> list[str]:
@@ -190,7 +92,7 @@ def says_what_lives_in_it(modules: Sequence[Module]) -> list[str]:
 
 def arrows_run_one_way(modules: Sequence[Module]) -> list[str]:
     """proxy -> config -> compression, never back, and nothing of the product imports tests or benchmarks."""
-    known = _known(modules)
+    known = known_names(modules)
     findings = []
     for module in modules:
         rank = _rank(module.name)
@@ -208,7 +110,7 @@ def _rank(name: str) -> int:
 
 def wings_stand_on_each_other(modules: Sequence[Module]) -> list[str]:
     """Inside the engine later wings use earlier ones only; the face uses all, none uses the face."""
-    known = _known(modules)
+    known = known_names(modules)
     findings = []
     for module in (m for m in modules if m.inside(FACE) and m.name != FACE):
         own = _wing(module.name)
@@ -239,12 +141,12 @@ def _impurities(module: Module) -> Iterator[str]:
         if target in IMPURE_MODULES or target.split(".")[0] in IMPURE_MODULES:
             yield module.at(node, f"imports {target}")
     has_resources = any(target.startswith("importlib.resources") for _, target in targets)
-    for attribute in _nodes(module, ast.Attribute):
+    for attribute in nodes(module, ast.Attribute):
         if _dotted(attribute) in IMPURE_ATTRIBUTES:
             yield module.at(attribute, f"uses {_dotted(attribute)}")
-    for node in _nodes(module, ast.AsyncFunctionDef, ast.AsyncFor, ast.AsyncWith, ast.Await):
+    for node in nodes(module, ast.AsyncFunctionDef, ast.AsyncFor, ast.AsyncWith, ast.Await):
         yield module.at(node, "is asynchronous")
-    for call in _nodes(module, ast.Call):
+    for call in nodes(module, ast.Call):
         name = _called(call)
         bare = isinstance(call.func, ast.Name)
         if (bare and name in IMPURE_CALLS) or (not bare and (name in IMPURE_METHODS or (name in READS and not has_resources))):
@@ -263,7 +165,7 @@ def _called(node: ast.Call) -> str:
 
 def imports_have_no_cycle(modules: Sequence[Module]) -> list[str]:
     """No module needs itself by way of others, imports for types included."""
-    known = _known(modules)
+    known = known_names(modules)
     needs = {module.name: {target for _, target in imports(module, known) if target in known} for module in modules}
     own = [f"{name}:1 imports itself" for name, targets in needs.items() if name in targets]
     try:
@@ -275,7 +177,7 @@ def imports_have_no_cycle(modules: Sequence[Module]) -> list[str]:
 
 def rooms_have_no_cycle(modules: Sequence[Module]) -> list[str]:
     """No room of the shell needs itself by way of others; of a cycle every import is named."""
-    known = _known(modules)
+    known = known_names(modules)
     crossings: dict[tuple[str, str], list[str]] = {}
     for module in modules:
         for node, target in imports(module, known):
@@ -322,9 +224,15 @@ def functions_are_short(modules: Sequence[Module]) -> list[str]:
     return [
         module.at(node, f"{node.name} has {lines} lines")
         for module in modules
-        for node in _nodes(module, ast.FunctionDef, ast.AsyncFunctionDef)
+        for node in nodes(module, ast.FunctionDef, ast.AsyncFunctionDef)
         if (lines := (node.end_lineno or node.lineno) - node.lineno + 1) > LONGEST
     ]
+
+
+def files_are_short(modules: Sequence[Module]) -> list[str]:
+    """No file has more than MOST_LINES lines."""
+    ends = ((module, module.tree.body[-1].end_lineno or 0) for module in modules if module.tree.body)
+    return [module.at(module.tree, f"has {lines} lines") for module, lines in ends if lines > MOST_LINES]
 
 
 def fail_open_has_one_home(modules: Sequence[Module]) -> list[str]:
@@ -333,7 +241,7 @@ def fail_open_has_one_home(modules: Sequence[Module]) -> list[str]:
         module.at(node, "catches everything")
         for module in modules
         if module.name not in FAIL_OPEN
-        for node in _nodes(module, ast.ExceptHandler, ast.Call)
+        for node in nodes(module, ast.ExceptHandler, ast.Call)
         if (isinstance(node, ast.ExceptHandler) and _broad([node.type]))
         or (isinstance(node, ast.Call) and _called(node) == "suppress" and _broad(node.args))
     ]
@@ -398,7 +306,7 @@ def _states(module: Module) -> Iterator[str]:
             yield module.at(value, f"{name} is mutable state of a module")
         elif name in changed:
             yield module.at(value, f"the table {name} is changed")
-    for node in _nodes(module, ast.Global):
+    for node in nodes(module, ast.Global):
         yield module.at(node, f"global {', '.join(node.names)}")
 
 
@@ -420,9 +328,9 @@ def _is_filled(value: ast.expr) -> bool:
 
 def _changed(module: Module) -> set[str]:
     """Names whose value some statement changes in place."""
-    found = {_dotted(node.target) for node in _nodes(module, ast.AugAssign)}
-    found |= {_dotted(place.value) for place in _nodes(module, ast.Subscript) if isinstance(place.ctx, (ast.Store, ast.Del))}
-    for call in _nodes(module, ast.Call):
+    found = {_dotted(node.target) for node in nodes(module, ast.AugAssign)}
+    found |= {_dotted(place.value) for place in nodes(module, ast.Subscript) if isinstance(place.ctx, (ast.Store, ast.Del))}
+    for call in nodes(module, ast.Call):
         if isinstance(call.func, ast.Attribute) and call.func.attr in MUTATORS:
             found.add(_dotted(call.func.value))
     return found
@@ -509,6 +417,7 @@ RULES: Final[Mapping[str, Rule]] = {
         rooms_have_no_cycle,
         rooms_are_small,
         functions_are_short,
+        files_are_short,
         fail_open_has_one_home,
         faces_are_explicit,
         engine_keeps_no_state,

@@ -1,7 +1,7 @@
 """Random conversations of Anthropic's messages API, as agents and SDKs write them.
 
-Lives here: a conversation made from a seed and a few switches, and Hypothesis strategies that draw these. Does not belong here:
-judging what comes out (``messages_api.py``).
+A conversation is made from a seed and a few switches, which Hypothesis strategies draw. What comes out of it is judged in
+``messages_api.py``.
 
 Everything is made from a seed, so that a conversation of 50,000 tokens is drawn in no time.
 """

@@ -1,7 +1,6 @@
 """Request bodies as bytes and as messages.
 
-Lives here: reading the byte span of every message, the text that a message holds, and where a conversation is sent. Does not
-belong here: judging any of it.
+It finds the byte span of every message, the text that a message holds, and where a conversation is sent. Nothing is judged here.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Many small cases in one test.
 
-Lives here: running them and telling which fail. Does not belong here: the cases.
+It runs them and tells which fail.
 
 A test of its own costs pytest some six milliseconds in all its processes. A table of hundreds of sentences, each of which takes
 a fraction of one, is one test here; a table of a few cases, or one whose cases use fixtures, is pytest's `parametrize`.

@@ -1,6 +1,6 @@
 """The recipes of docs/clients.md.
 
-Lives here: finding them. Does not belong here: running them.
+It only finds them; tests run them.
 """
 
 from __future__ import annotations

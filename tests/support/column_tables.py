@@ -1,6 +1,6 @@
 """Columnar tables read back into JSON, as whoever reads a shaped tool result has to.
 
-Lives here: the inverse of ``shorten.birth.shape_json``, by the form alone. Does not belong here: anything of the shaping.
+It is the inverse of ``shorten.birth.shape_json``, written from the form alone and without a line of the shaping code.
 """
 
 from __future__ import annotations

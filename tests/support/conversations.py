@@ -1,6 +1,6 @@
 """Random conversations as a client would send them, odd ones included.
 
-Lives here: Hypothesis strategies for messages, conversations and request bodies. Does not belong here: judging what comes out.
+It has Hypothesis strategies for messages, conversations and request bodies. Other modules judge what comes out of them.
 
 Small draws stand for long texts (a seed and a length), so that conversations of 100,000 tokens are drawn, and shrunk, in
 milliseconds. `conversations()` gives what an upstream takes; `odd_conversations()` also what it would refuse: a proxy passes

@@ -1,7 +1,6 @@
 """How many examples a costly test draws, and whether a failing one is made smaller.
 
-Lives here: settings, and shares of cases, in proportion to the profile's (see ``tests/conftest.py``). Does not belong here:
-settings of single tests.
+It gives settings and shares of cases in proportion to the profile's (see ``tests/conftest.py``).
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """An upstream with ``/v1/embeddings``, over HTTP.
 
-Lives here: vectors that depend on a text alone, and OpenAI's wire around them with its limits. Does not belong here: any
-expectation of a test.
+Its vectors depend on a text alone; around them is OpenAI's wire with its limits. Tests bring the expectations.
 
 A vector counts the text's character trigrams by their hash, as real numbers. Words of one topic are one word to it, so that it
 knows that skiing is a hobby, as a model would; it knows nothing else.

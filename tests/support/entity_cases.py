@@ -1,6 +1,6 @@
 """Annotated paragraphs: what stands in them, and how much of it the engine finds.
 
-Lives here: reading the marks and counting. Does not belong here: the paragraphs (``tests/compression/text/entity_cases``).
+It reads the marks and counts. The paragraphs are in ``tests/compression/text/entity_cases``.
 """
 
 from __future__ import annotations

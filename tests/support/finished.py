@@ -1,7 +1,4 @@
-"""Coroutines run to their end by tests that are none themselves.
-
-Lives here: that. Does not belong here: what they do.
-"""
+"""Coroutines run to their end by tests that are none themselves."""
 
 from __future__ import annotations
 

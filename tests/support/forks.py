@@ -1,6 +1,6 @@
 """A script that becomes several processes, for tests of what they do to one store at the same time.
 
-Lives here: starting it, and becoming them. Does not belong here: what they do.
+It starts the script and makes several processes of it. The script says what they do.
 
 One start serves all: what the script imports takes longer than what its processes do.
 """

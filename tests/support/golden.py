@@ -1,7 +1,7 @@
 """Whole outputs kept as files: one changed byte fails.
 
-Lives here: comparing what the code makes now with what a file says it made, short names of long outputs, conversations of our
-own to make outputs from. Does not belong here: what is made of them (each ``test_golden.py`` does that for its room).
+It compares what the code makes now with what a file says it made, gives short names to long outputs, and has conversations of our
+own to make outputs from. What is made of them is up to each ``test_golden.py``.
 
 These files say what came out when they were written, not what is right: they notice a change that nobody meant. Where a change
 of the output is meant (a rule got better, a default moved), write them anew with

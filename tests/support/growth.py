@@ -1,8 +1,7 @@
 """Whether a function's time grows no faster than its input.
 
-Lives here: one measurement, in which a run is compared with a smaller run of the same process. Does not belong here: bounds in
-seconds: these say more about the machine, and about who else is on it, than about the code. What hangs is ended by pytest's
-timeout.
+A run is compared with a smaller run of the same process. There is no bound in seconds: that would say more about the machine, and
+about who else is on it, than about the code. Whatever hangs is ended by pytest's timeout.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Folds whose forwarded bytes are on file, so that a test that looks at a part of one notices any change of it.
 
-Lives here: folding a request and comparing what is forwarded with what it was. Does not belong here: whole outputs that are
-written out (``golden``), requests that are drawn at random.
+It folds a request and compares what is forwarded with what it was. Outputs that are written out whole are in ``golden``; requests
+that are drawn at random have no file.
 
 A test of recall says what a question must get, and nothing of the rest: which other passages stand beside it, in which order, cut
 where. The file has a line for every such request: a short name of it, one of what is forwarded. A request that it does not have

@@ -1,6 +1,6 @@
 """What a test process has read out of texts before.
 
-Lives here: remembering it, and reading anew where time is measured. Does not belong here: reading, tokens (``known_tokens``).
+It remembers what was read, and reads anew where time is measured. Tokens are remembered in ``known_tokens``.
 
 Tests shorten the same texts again and again: in other sizes, with other words, on other wires, with an empty memory. More than
 half of all statements are read out of a text out of which they were read before. What is read depends on the arguments alone.
@@ -29,17 +29,17 @@ _READERS: Final = (
     ("text.statements", "objects"),
     ("text.statements", "objection"),
     ("text.records", "rows"),
-    ("text.dialogue.orders", "standing_orders"),
+    ("text.dialogue.standing.orders", "standing_orders"),
     ("text.dialogue.own_words", "asks"),
     ("text.dialogue.requests", "asks_for_compaction"),
     ("text.dialogue.self_statements", "fact_weight"),
     ("text.names.entities", "entities"),
     ("text.passages", "_chunks"),
-    ("text.dialogue.renewals", "_values_of"),
+    ("text.dialogue.updates", "_values_of"),
     ("text.dialogue.standings", "_standings_of"),
     ("text.dialogue.wanted.works", "asked_work"),
     ("text.dialogue.wanted.several_works", "asked_several"),
-    ("recall.dates", "with_times_and_dates"),
+    ("recall.meant.dates", "with_times_and_dates"),
     ("recall.links", "_leads"),
     ("shorten.prose", "shorten"),
     ("shorten.kinds.plain", "rows"),

@@ -1,6 +1,6 @@
 """Tokens of texts that a test process has encoded before.
 
-Lives here: remembering them, and encoding anew where time is measured. Does not belong here: the encoder (``tokens`` has it).
+It remembers them, and encodes anew where time is measured. The encoder is the engine's (``tokens``).
 
 Tests count the same texts again and again: each comparison with a fresh memory does, and each step of a budget. More than half of
 all encoding is of a text that was encoded before. What an encoder makes of a text depends on nothing else.

@@ -1,8 +1,8 @@
 """A store written by the last release, and what that release answered from it.
 
-Lives here: loading the data in ``tests/proxy/store/data/last_release``, starting Turnfold on the day it was written, repeating
-the calls. Does not belong here: writing that data (``make_last_release``); any import from Turnfold, since these functions also
-run the last release, whose modules are elsewhere.
+It loads the data in ``tests/proxy/store/data/last_release``, starts Turnfold on the day it was written, and repeats the calls.
+``make_last_release`` writes that data. Nothing of Turnfold is imported here, since these functions also run the last release,
+whose modules are elsewhere.
 
 There are two stores: ``sqlite.sql`` (a dump) and ``redis.json`` (keys and values, base64 where they are not text). For each,
 ``expected.*.json`` lists the calls in order, with their answers.

@@ -1,7 +1,7 @@
 """What the thread of an event loop calls while a server serves.
 
-Lives here: counting calls of Python and of C functions in one thread. Does not belong here: bounds, seconds: these say more about
-the machine than about the code.
+It counts calls of Python and of C functions in one thread. There is no bound in seconds, which would say more about the machine
+than about the code.
 """
 
 from __future__ import annotations

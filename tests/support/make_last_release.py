@@ -6,7 +6,7 @@ Run it after a release, with the interpreter of a checkout of that release (defa
 on a store written by this one. It serves that checkout, fills a SQLite store and a real Valkey over HTTP, dumps both, serves the
 checkout again on the dumps and records its answers as the expected ones.
 
-Lives here: filling the stores, the calls to record, the dumps. Does not belong here: reading them (``last_release``).
+It fills the stores, records the calls and dumps both. ``last_release`` reads them.
 """
 
 # ruff: noqa: T201  (a script that prints)

@@ -1,6 +1,6 @@
 """What Anthropic's messages API refuses, as a table; and preserved thinking, as the API keeps it.
 
-Lives here: the rules that a forwarded body is held against, each with its source. Does not belong here: conversations, a server.
+These are the rules that a forwarded body must keep, each with its source. There are no conversations here, and no server.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Natural texts of many languages and forms, for whole outputs.
 
-Lives here: the texts of the cases of meaning, without what is asked of them. Does not belong here: what must be tied
-(``tests/compression/text/test_meaning.py``).
+They are the texts of the cases of meaning, without the questions. What must be tied is tested in
+``tests/compression/text/test_meaning.py``.
 """
 
 from __future__ import annotations

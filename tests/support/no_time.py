@@ -1,7 +1,7 @@
 """An event loop in which waiting takes no time.
 
-Lives here: a loop whose clock jumps to whatever is due next as soon as nothing else can run, and which does itself what threads
-would do. Does not belong here: code that waits for processes or other machines (the clock would jump while they work).
+The loop's clock jumps to whatever is due next as soon as nothing else can run, and the loop itself does what threads would do. It
+does not suit code that waits for processes or other machines: the clock would jump while they work.
 """
 
 from __future__ import annotations

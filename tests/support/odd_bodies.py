@@ -1,8 +1,7 @@
 """Bodies of three wires with parts that clients seldom send, in places where they hardly belong.
 
-Lives here: parts and items of every kind, bodies made of them from a seed, and changes to whatever is read from such a body. Does
-not belong here: what becomes of them (the tests whose outputs are kept as files compare that), what upstreams accept
-(``three_wires.py``).
+It has parts and items of every kind, bodies made of them from a seed, and changes to whatever is read from such a body. Tests
+with golden files compare what becomes of them; what upstreams accept is in ``three_wires.py``.
 """
 
 from __future__ import annotations
@@ -14,7 +13,8 @@ from copy import deepcopy
 from random import Random
 from typing import Any, Final
 
-from turnfold.compression.wire.conversation import Beside, Changes, Conversation, MarkMove
+from turnfold.compression.wire.changes import Beside, Changes, MarkMove
+from turnfold.compression.wire.conversation import Conversation
 
 Part = dict[str, Any]
 

@@ -1,7 +1,7 @@
 """Texts put together from pieces that the rules of the engine tell apart: orders, conditions, names, data, code, odd characters.
 
-Lives here: the pieces, and texts made of them from a seed. Does not belong here: what becomes of them (the tests whose outputs
-are kept as files compare that), well-formed prose (``words.py``), conversations (``block_conversations.py``).
+It has the pieces, and makes texts of them from a seed. Tests with golden files compare what becomes of them. Well-formed prose is
+in ``words.py``, conversations are in ``block_conversations.py``.
 
 Real texts seldom stand at the border of a rule, so a changed rule often makes no difference to them. In these, pieces that
 belong to different rules stand next to each other, are cut off, repeated, or have a character too many.

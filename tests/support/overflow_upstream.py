@@ -1,7 +1,7 @@
 """A chat-completions server that enforces a context window, and complains in the words of many servers.
 
-Lives here: the server, its tokenizer, its dialects, and its own check of what a well-formed request is. Does not belong here:
-anything of Turnfold's: the server has to find by itself what Turnfold gets wrong.
+It has the server, its tokenizer, its dialects, and its own check of a well-formed request. It uses nothing of Turnfold's: the
+server has to find by itself what Turnfold gets wrong.
 """
 
 # ruff: noqa: E501  (a dialect is one line, however long its words)

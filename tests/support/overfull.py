@@ -1,6 +1,6 @@
 """Requests that fill a context in different ways.
 
-Lives here: making them, from a seed. Does not belong here: sending them.
+It makes them from a seed; tests send them.
 """
 
 from __future__ import annotations

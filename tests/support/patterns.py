@@ -1,7 +1,7 @@
 """The regular expressions of the program, how each is used, and texts that are hostile to it.
 
-Lives here: finding them (in tables and tuples too, and those that are compiled when a text first needs them), strings derived
-from a pattern's own parse tree. Does not belong here: measuring, the verdict (``test_patterns.py``).
+It finds them (in tables and tuples too, and those that are compiled when a text first needs them) and derives strings from a
+pattern's own parse tree. ``test_patterns.py`` measures and decides.
 """
 
 from __future__ import annotations

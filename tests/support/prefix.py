@@ -1,6 +1,6 @@
 """Whether one forwarded request repeats the one before it (law 4: a stable prefix).
 
-Lives here: comparing two consecutive requests as forwarded. Does not belong here: sending them (``replay.py``), prices.
+It compares two consecutive requests as forwarded. ``replay.py`` sends them.
 
 A prompt is rendered in order: tools, then messages. What counts is how much of the earlier prompt the later one repeats.
 """

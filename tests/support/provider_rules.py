@@ -1,7 +1,7 @@
 """What the providers refuse, for all three wires, and what a forwarded request has to keep.
 
-Lives here: what more than ``messages_api``, ``responses_rules`` and ``structure`` a provider looks at, each with its source.
-Does not belong here: making sessions (``wild_sessions``).
+These are rules beyond ``messages_api``, ``responses_rules`` and ``structure``, each with its source. Sessions are made in
+``wild_sessions``.
 """
 
 from __future__ import annotations

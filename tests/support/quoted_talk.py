@@ -1,6 +1,6 @@
 """Exchanges among other talk, and what is forwarded of it to a question.
 
-Lives here: what tests of quotes to questions share. Does not belong here: cases, what must be forwarded.
+Tests of quotes share these exchanges, and have the cases and expectations.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
     python -m tests.support.readme        # what `make docs` runs: writes the table anew
 
-Lives here: the table, putting it into its page, which pages there are. Does not belong here: knowledge of any one setting.
+It makes the table, puts it into its page, and lists the pages. It knows nothing of any single setting.
 """
 
 from __future__ import annotations

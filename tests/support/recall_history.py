@@ -1,6 +1,6 @@
 """A conversation that says once, in other words, what is asked later.
 
-Lives here: its messages, its questions, the tool loop under one. Does not belong here: servers, what is expected of them.
+It has the messages, the questions, and the tool loop under one of them. Servers and expectations are up to the tests.
 """
 
 from __future__ import annotations

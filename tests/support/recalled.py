@@ -1,7 +1,4 @@
-"""The passages that recall quotes, as tests look at them.
-
-Lives here: that. Does not belong here: recall (``turnfold.compression.recall``).
-"""
+"""The passages that recall quotes, as tests look at them."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Whole conversations played turn by turn through a fold.
 
-Lives here: the requests that a client sends as a conversation grows, with retries, edits, regenerated answers and branches;
-sending them; pairing each with the earlier request that it continues. Does not belong here: HTTP: a fold is a callable on bytes,
-and a test that wants a server wraps one.
+It makes the requests that a client sends as a conversation grows, with retries, edits, regenerated answers and branches, sends
+them, and pairs each with the earlier request that it continues. There is no HTTP: a fold is a callable on bytes, and a test that
+wants a server wraps one.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Random Responses requests as a client would send them: the same conversations as on chat, in items.
 
-Lives here: Hypothesis strategies for items, inputs and bodies. Does not belong here: judging what comes out
-(``responses_rules``).
+It has Hypothesis strategies for items, inputs and bodies. ``responses_rules`` judges what comes out of them.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What the Responses API refuses, and what may not change on the way to it.
 
-Lives here: one table of rules, each with its source. Does not belong here: sending anything.
+It is one table of rules, each with its source.
 
 What the client itself got wrong is no fault of ours: a fault counts only where the forwarded request has more of its kind.
 """

@@ -1,6 +1,6 @@
 """Messages of small talk, for whatever makes conversations shorter.
 
-Lives here: the same messages for the same arguments. Does not belong here: random conversations (``conversations``).
+The same arguments give the same messages. Random conversations are in ``conversations``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Whether a forwarded request is as well formed as the one received (law 6).
 
-Lives here: comparing the two, message by message. Does not belong here: judging what was kept of the content.
+It compares the two, message by message. What was kept of the content is not judged.
 
 What the client itself got wrong is no fault of ours: a fault counts only where the forwarded request has more of its kind.
 """

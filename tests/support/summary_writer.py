@@ -1,6 +1,6 @@
 """A scripted writer of summaries: what a faithful model would answer to our calls, on any wire.
 
-Lives here: reading a call, and answers to it. Does not belong here: servers.
+It reads a call and answers it. Servers are elsewhere.
 """
 
 from __future__ import annotations

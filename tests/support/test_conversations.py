@@ -1,6 +1,7 @@
 """The random conversations hold what the laws are tried on, and are what they say.
 
-Lives here: that each ingredient is drawn, that `conversations()` is well formed and `odd_conversations()` is not, sizes.
+These tests show that each ingredient is drawn, that `conversations()` is well formed and `odd_conversations()` is not, and how
+large they are.
 """
 
 from __future__ import annotations

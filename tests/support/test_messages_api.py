@@ -1,6 +1,6 @@
 """Preserved thinking as the tests' upstream keeps it.
 
-Lives here: what counts as a change in front of a thinking block. Does not belong here: folds.
+These tests show what counts as a change in front of a thinking block. There are no folds here.
 """
 
 from __future__ import annotations

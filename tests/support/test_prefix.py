@@ -1,6 +1,6 @@
 """The prefix classifier and the replay driver tell good folds from bad ones.
 
-Lives here: folds made for the purpose, each breaking or keeping law 4 in its own way. Does not belong here: the product's fold.
+The folds are made for the purpose, each breaking or keeping law 4 in its own way. The product's fold is tested elsewhere.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ def test_requests_are_cut_where_a_client_sends() -> None:
         (Move("branch", 5, "And the cat?", back=3), [Kind.EXTENSION, Kind.EXTENSION], [2, 6]),
     ],
 )
-def test_moves(move: Move, kinds: list[Kind], parents: list[int]) -> None:
+def test_each_move_of_a_client_is_paired_with_its_predecessor(move: Move, kinds: list[Kind], parents: list[int]) -> None:
     exchanges = play(requests_of(CHAT, [move]), lambda body: body)
     added = exchanges[6 : 6 + len(kinds)]
     assert [one.parent for one in added] == parents
@@ -169,7 +169,7 @@ def test_what_is_passed_on_unchanged_never_breaks_the_prefix(requests: list[list
         (["ok"], [], Kind.REWRITE),
     ],
 )
-def test_own_text(before: list[str], after: list[str], kind: Kind) -> None:
+def test_a_request_extends_another_if_it_keeps_the_users_own_text(before: list[str], after: list[str], kind: Kind) -> None:
     def body(texts: list[str]) -> bytes:
         return encode([{"role": "assistant" if i % 2 else "user", "content": text} for i, text in enumerate(texts)])
 

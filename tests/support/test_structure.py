@@ -1,6 +1,6 @@
 """The structure checker sees every kind of damage, and none where there is none.
 
-Lives here: damage done on purpose, a row each. Does not belong here: the product's fold.
+Each row is damage done on purpose. The product's fold is tested elsewhere.
 """
 
 from __future__ import annotations

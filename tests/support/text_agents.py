@@ -1,7 +1,7 @@
 """Conversations of agents that send what a tool gave as a user's message.
 
-Lives here: the message formats of such agents as functions, and sessions of several tasks told in them. Does not belong here:
-judging what comes out.
+It has the message formats of such agents as functions, and sessions of several tasks in them. Other modules judge what comes out
+of them.
 
 The formats are facts of these programs (which labels and tags stand where, who speaks in which role); all that is said in them is
 made here.

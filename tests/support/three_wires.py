@@ -1,7 +1,7 @@
 """One conversation as it comes on each of the three wires, and what each wire's upstream refuses.
 
-Lives here: conversations of ``block_conversations`` (thinking, images, hosted tools, marks) written for chat completions and for
-Responses, and one judge for all three. Does not belong here: making conversations; the rules themselves.
+Conversations of ``block_conversations`` (thinking, images, hosted tools, marks) are written for chat completions and for
+Responses, with one judge for all three. The rules themselves are elsewhere.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from tests.support.block_conversations import MARK, Block, Kind, Message
 from tests.support.messages_api import blocks_of, refusals
 from tests.support.responses_rules import rule_faults
 from tests.support.structure import structure_faults
-from turnfold.compression.wire.chat import CHAT
 from turnfold.compression.wire.conversation import Wire
-from turnfold.compression.wire.messages import MESSAGES
-from turnfold.compression.wire.responses import RESPONSES
+from turnfold.compression.wire.formats.chat import CHAT
+from turnfold.compression.wire.formats.messages import MESSAGES
+from turnfold.compression.wire.formats.responses import RESPONSES
 
 _SYSTEM: Final = "You run the harbour desk. Never book bay 7."
 _NAME: Final = "cache_control"

@@ -1,6 +1,6 @@
 """A sentence-embedding model of a few kilobytes, so that the code that loads real ones runs in every test.
 
-Lives here: writing its two files. Does not belong here: anything that a test expects of it.
+It writes the two files of the model.
 
 It is an ONNX model of one node that looks each token's vector up, and a tokenizer of lower-case words. Words of one topic have
 nearly one vector, all others have none: it knows that skiing is a hobby and flu an illness, and nothing else. ONNX files are

@@ -1,8 +1,8 @@
 """``turnfold``, in which a store that answers has all the time it needs.
 
-Lives here: a command line for tests that look at what a server says when nothing is wrong: on a busy machine a store takes longer
-than the tenth of a second for which a request waits, and the server says so. Does not belong here: the same for a server in the
-tests' own process (``tests.proxy.harness.unhurried``).
+It is a command line for tests that look at what a server says when nothing is wrong: on a busy machine a store takes longer than
+the tenth of a second for which a request waits, and the server says so. For a server in the tests' own process there is
+``tests.proxy.harness.unhurried``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Real Valkey servers from the wheel: a cluster, and a primary with a replica under Sentinel.
 
-Lives here: starting, killing and stopping them, and waiting until they agree. Does not belong here: fixtures, clients of ours.
+It starts, kills and stops them, and waits until they agree. Fixtures are up to the tests.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """One memory of pure results for many tests, as a server has one for all its requests.
 
-Lives here: it, and the engine with it. Does not belong here: what tests the memory itself, compares replicas, or hands the engine
-keys that are not of the content: that makes its own.
+It has the memory, and the engine with it. A test of the memory itself, one that compares replicas, and one that gives the engine
+keys that are not hashes of the content, needs a memory of its own.
 
 Tests fold the same made-up conversations again and again. A result that depended on what was folded before would fail the laws of
 `fold` (a warm memory changes nothing) and each test that compares with a memory of its own.

@@ -1,7 +1,4 @@
-"""Memos that tell what they are given.
-
-Lives here: the memos. Does not belong here: what is remembered of what (``turnfold.compression``).
-"""
+"""Memos that tell what they are given."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Odd sessions through the engine, each request held against what its provider takes.
 
-Lives here: folds and recoveries of the sessions that ``wild_sessions`` makes, and what is wrong with them. Does not belong here:
-HTTP; the rules.
+It folds and recovers the sessions that ``wild_sessions`` makes, and says what is wrong with the outcome. There is no HTTP; the
+rules are in ``provider_rules``.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from turnfold.compression.fit.fit import shrink
 from turnfold.compression.fold import fold, unfold
 from turnfold.compression.fold.thinking import binds_thinking
 from turnfold.compression.options import CachePrices, FoldOptions
-from turnfold.compression.wire.chat import CHAT
-from turnfold.compression.wire.messages import MESSAGES
-from turnfold.compression.wire.responses import RESPONSES
+from turnfold.compression.wire.formats.chat import CHAT
+from turnfold.compression.wire.formats.messages import MESSAGES
+from turnfold.compression.wire.formats.responses import RESPONSES
 
 _WIRES: Final = {wire.name: wire for wire in (CHAT, MESSAGES, RESPONSES)}
 _FREE: Final = CachePrices(1.0, 1.0)

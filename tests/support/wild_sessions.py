@@ -1,7 +1,7 @@
 """Valid sessions with whatever the three formats know, odd as they may be.
 
-Lives here: a session made from a seed for each wire: top-level fields, turns, and where the client sends. Does not belong here:
-judging what comes out (``provider_rules``).
+A session is made from a seed for each format: top-level fields, turns, and where the client sends. What comes out of it is judged
+in ``provider_rules``.
 
 All of it is what the providers take: a session is refused by none of the rules before anything is folded. Everything is drawn
 from a seed, so that long sessions cost little.

@@ -1,8 +1,8 @@
 """Prose of any length in ten languages, made from a seed.
 
-Lives here: sentences that differ from each other and carry names, numbers and identifiers, so that whatever selects among them
-has something to select. Does not belong here: Hypothesis (``conversations.py`` draws the seeds): a long text drawn character by
-character would use up what Hypothesis can shrink.
+The sentences differ from each other and carry names, numbers and identifiers, so that whatever selects among them has something
+to select. They come from a seed, which ``conversations.py`` lets Hypothesis draw: a long text drawn character by character would
+use up what Hypothesis can shrink.
 """
 
 from __future__ import annotations

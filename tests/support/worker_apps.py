@@ -1,6 +1,6 @@
 """Apps for workers that a test starts as processes: they import nothing of ours, so that a start takes little.
 
-Lives here: the apps. Does not belong here: what is expected of their workers.
+Tests say what is expected of their workers.
 """
 
 from __future__ import annotations

@@ -1,10 +1,7 @@
-"""The engine's public face.
+"""The engine's public face: the names that a program outside is meant to use.
 
-Lives here: the names that a program outside is meant to use. Does not belong here: anything else; inside the engine nobody
-imports from here.
-
-Each name is loaded when it is first used: every import of a module below this package runs this file first, and the command line
-must not wait for the whole engine before it prints a version.
+Inside the engine nobody imports from here. Each name is loaded when it is first used: every import of a module below this package
+runs this file first, and the command line must not wait for the whole engine before it prints a version.
 """
 
 from importlib import import_module

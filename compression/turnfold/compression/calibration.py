@@ -1,6 +1,7 @@
 """What is learned about an upstream's model: how it counts tokens, and how many it takes.
 
-Lives here: the value, its transitions, and what it says. Does not belong here: remembering it (``proxy.windows`` does), counting.
+The value, its transitions, and what it says. The shell remembers it (``proxy.learning.windows``); tokens are counted in
+``tokens``.
 
 Used in fitting and reporting only: borders of folds are found with the plain counter, or they would move as we learn.
 

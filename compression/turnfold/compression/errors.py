@@ -1,8 +1,7 @@
 """The exception tree of the engine.
 
-Lives here: every exception that the engine raises on purpose, and the check of fields that comes before one of them. Does not
-belong here: messages for HTTP (the shell renders those), catching. Any exception outside this tree that leaves the engine is a
-bug.
+Every exception that the engine raises on purpose, and the checks of fields that raise one of them. The shell renders them for
+HTTP. Any exception outside this tree that leaves the engine is a bug.
 
     TurnfoldError
     ├── InvalidInput        an argument or a field is not what the contract says; carries the field's name

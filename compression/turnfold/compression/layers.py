@@ -1,7 +1,7 @@
 """Three layers of one text: raw, facts, summary (system C).
 
-Lives here: ``Compressor``, its request and result, drill-down by section, ``truncate_to_tokens``. Does not belong here: HTTP,
-time, storage, scorers.
+``Compressor``, its request and result, drill-down by section, and ``truncate_to_tokens``. There is no HTTP, clock or storage
+here; scorers are in ``scorers``.
 
 Layers 1 and 2 show language in whole sentences of the source, in its order, each with what it depends on
 (``text.statements``). Data beside it (logs, JSON, tables, code) is shown by the rule of its kind, which marks what it leaves out;

@@ -1,6 +1,6 @@
 """Regular expressions that are compiled when a text first needs them.
 
-Lives here: the stand-in for a compiled pattern, and what the first releases of Python 3.11 need. Does not belong here: a pattern.
+The stand-in for a compiled pattern, and what the first releases of Python 3.11 need. Patterns are defined where they are used.
 
 The engine has about a thousand patterns. Compiling them all takes a third of a start, while small requests use a tenth of them
 and a conversation a fifth to a half.

@@ -1,7 +1,7 @@
 """A bounded memory of pure results, keyed by content.
 
-Lives here: one LRU that any thread may use, and work that goes on where an earlier request left it. Does not belong here:
-knowledge of what is kept. Losing an entry costs time, never an answer, so nothing here is part of a fold's meaning.
+One LRU that any thread may use, and work that continues where an earlier request left it. It knows nothing of what is kept.
+Losing an entry costs time, never an answer, so nothing here is part of a fold's meaning.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Context exchange between agents (row C13): choosing the encoding of a text for a receiver.
 
-Lives here: the choice, and the result as an A2A message part and an MCP resource. Does not belong here: headers, HTTP, making the
-layers.
+The choice, and the result as an A2A message part and an MCP resource. Headers and HTTP are up to the shell; the layers are made
+in ``layers``.
 
 An encoding is a layer by another name: raw, facts, summary. The receiver lists the encodings that it accepts, in order of
 preference, and a token budget. It gets the first that fits, else the summary, plus the requested sections that fit the remaining

@@ -1,7 +1,7 @@
 """Frozen options of a fold.
 
-Lives here: every number and switch that a fold depends on, with its default and its reason. Does not belong here: reading them
-from anywhere (``turnfold.config`` does), or anything that changes while a process runs.
+Every number and switch that a fold depends on, with its default and its reason. ``turnfold.config`` reads them from settings.
+Nothing here changes while a process runs.
 
 Same messages and same options give the same bytes (law 5), so whatever can change a byte of the output is in here.
 """

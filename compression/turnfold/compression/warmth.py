@@ -1,7 +1,7 @@
 """How often a provider's prompt cache is warm, learned from reported usage.
 
-Lives here: counts of requests by the time since the one before, and what they say of the requests to come. Does not belong here:
-whether a request found its cache warm (``proxy.books.baseline``), clocks, keeping counts.
+This module counts requests by the time since the previous one, and concludes what to expect of later requests. Whether a request
+found its cache warm is decided in ``proxy.cache_model``; the shell keeps the counts and has the clock.
 
 A cache holds what it holds for minutes or hours. So warm and cold are counted by the time since the request before, whoever sent
 it; how often which time passes is counted apart for what a tool's result ends and what a person's message ends. A cache that

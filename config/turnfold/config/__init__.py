@@ -1,0 +1,1 @@
+"""Settings, and what models cost and hold. Only this package reads the environment."""

@@ -1,7 +1,6 @@
 """Effective settings as rows for people.
 
-Lives here: which value each setting has, where it came from and what it means, with secrets masked. Does not belong here:
-printing.
+For each setting, its value, where that came from and what it means, with secrets masked. ``cli.config`` prints them.
 """
 
 from __future__ import annotations

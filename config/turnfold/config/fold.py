@@ -1,7 +1,7 @@
 """From settings to the options of one fold.
 
-Lives here: the one place where raw settings become ``FoldOptions``, including the lexicon file that they name. Does not
-belong here: reading other sources, request headers.
+This is the one place where raw settings become ``FoldOptions``, including the lexicon file that they name. Request headers are
+read elsewhere.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""The base class of every group of settings.
-
-Lives here: the base class. Does not belong here: any setting.
-"""
+"""The base class of every group of settings."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The outbound proxy for an upstream, from the setting or from the usual environment variables.
 
-Lives here: ``HTTPS_PROXY``, ``HTTP_PROXY``, ``ALL_PROXY`` and ``NO_PROXY`` (lower case wins), and which hosts bypass the proxy.
-Does not belong here: connections, any other variable (``sources``).
+This module reads ``HTTPS_PROXY``, ``HTTP_PROXY``, ``ALL_PROXY`` and ``NO_PROXY`` (lower case wins), and decides which hosts
+bypass the proxy. Every other variable is read in ``sources``.
 
 Requests to loopback addresses never use a proxy, as in Go's and curl's clients: the proxy would connect to its own machine.
 """

@@ -1,6 +1,6 @@
 """Where Turnfold keeps its files on a machine.
 
-Lives here: the default places, ``~`` in a setting. Does not belong here: creating them.
+The default places, and ``~`` in a setting. Nothing is created here.
 
 A user may have no home directory: a container can run with any user id.
 """

@@ -1,7 +1,7 @@
 """What a model costs.
 
-Lives here: a model's prices and cache ratios by its name, from genai-prices (packaged, offline) with a small table for what it
-lacks. Does not belong here: sums over requests (``proxy.books``), the network.
+A model's prices and cache ratios by its name, from genai-prices (packaged, offline), with a small table for what it lacks.
+Nothing is fetched from the network; sums over requests are in ``proxy.books``.
 
 A name is looked up from the particular to the general: as written, without a provider's prefix, without a date or tag, and
 finally by its family, dropping one dash-separated part after another (``gpt-5-foo`` is priced as ``gpt-5``). A fine-tuned model

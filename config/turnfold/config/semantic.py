@@ -1,6 +1,6 @@
 """Settings of recall by sentence vectors.
 
-Lives here: this one group. Does not belong here: loading a model, asking one, the other groups (``settings``).
+Only this group; the others are in ``settings``. Models are loaded and called in ``proxy.semantic``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Settings of the process that serves.
 
-Lives here: where it listens and how it stops, its limits, its logs and traces. Does not belong here: folding and storage
-(``settings``).
+Where it listens and how it stops, its limits, its logs and traces. Folding and storage are in ``settings``.
 """
 
 from __future__ import annotations

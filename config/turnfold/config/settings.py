@@ -1,8 +1,8 @@
 """The one settings object.
 
-Lives here: the object of all groups, and the groups for folding and storage, with defaults,
-descriptions and validation. Does not belong here: settings of the process (``serving``) and of sentence vectors (``semantic``),
-reading any source (``sources`` is the only reader of the environment), anything that a request sets.
+This module contains all groups, and defines those for folding and storage with defaults, descriptions and validation. The groups
+of the process (``serving``) and of sentence vectors (``semantic``) have modules of their own; ``sources`` is the only reader of
+the environment. Nothing here is set by a request.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Where settings come from.
 
-Lives here: the reading of flags, environment, ``.env`` and ``turnfold.toml``, their flat names, their precedence, and the origin
-of each value; this is the only reader of the environment, except for the proxy variables (``outbound``). Does not belong
-here: defaults and validation (``settings``).
+This module reads flags, environment, ``.env`` and ``turnfold.toml``, and knows their flat names, their precedence, and the origin
+of each value. Apart from the proxy variables (``outbound``), nothing else reads the environment. Defaults and validation are in
+``settings``.
 
 Precedence: flag > environment > ``.env`` > ``turnfold.toml`` > default. An empty variable counts as not set, because Compose
 sets one for each value that is left out. ``NAME_FILE`` names a file that holds the value of ``NAME``.

@@ -1,6 +1,6 @@
 """Checks of single values of settings.
 
-Lives here: the checks, each of one value. Does not belong here: the settings themselves (``settings``), reading any source.
+Each function checks one value. The settings are in ``settings``.
 
 Each raises ``ValueError``, which says what the value must be; the reader of the sources names the setting.
 """

@@ -1,6 +1,6 @@
 """How many input tokens a model accepts.
 
-Lives here: windows by model name. Does not belong here: windows learned from an upstream's errors (the shell keeps those).
+Windows by model name. Windows learned from an upstream's errors are kept in ``proxy.learning``.
 """
 
 from __future__ import annotations

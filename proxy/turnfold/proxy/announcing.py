@@ -1,7 +1,6 @@
 """The startup message, printed once the server answers.
 
-Lives here: waiting until it answers, the order of the lines. Does not belong here: the words (``console.greeting``), listening
-(``server``).
+This module waits for the server and keeps the lines in order. The wording is in ``console.greeting``, listening in ``server``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The composition root: the parts of a process, how they are wired, and the route table.
 
-Lives here: the parts of one process, the route table, the lifespan. Does not belong here: behaviour of a part or a route.
+This module lists the parts of one process, its routes and its lifespan. How a part or a route behaves is up to the part or route.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from turnfold.proxy.deletion.deletions import Deletions
 from turnfold.proxy.deletion.forgetting import BookKeeping, Forgetting
 from turnfold.proxy.eviction import warn_of_eviction
 from turnfold.proxy.file_check import FileCheck
-from turnfold.proxy.http.front import Endpoint, Front, Straight
+from turnfold.proxy.http.front import Endpoint, Front, PathShortcuts
 from turnfold.proxy.http.limits import UnfinishedBodies
 from turnfold.proxy.http.own_answers import hardened
 from turnfold.proxy.http.tenancy import Gate, check_exposure
@@ -152,7 +152,7 @@ def build(
         Route("/{rest:path}", passthrough),
     ]
     router = Router(table, default=passthrough, redirect_slashes=False, lifespan=_lifespan(parts, service, loading))
-    straight = Straight({route.path: route.app for route in usual}, router)
+    straight = PathShortcuts({route.path: route.app for route in usual}, router)
     # Outermost: a bug of Turnfold's is answered in JSON too; the exception goes on to the server, which logs it.
     return ServerErrorMiddleware(Front(straight, settings.limits, partial(check_hops, own=parts.destinations.hop)), handler=fault)
 
@@ -299,7 +299,7 @@ class Parts:
             ReadinessCheck("store", partial(_answers, self.store)),
             ReadinessCheck("receipts", self._takes_receipts),
             ReadinessCheck("background", self._is_at_work, failures=self._failures),
-            ReadinessCheck("serving", _goes_on, required=True),
+            ReadinessCheck("serving", _is_running, required=True),
         ]
 
     def _failures(self) -> int:
@@ -364,7 +364,7 @@ async def _answers(store: Store) -> bool:
     return True
 
 
-async def _goes_on() -> bool:
+async def _is_running() -> bool:
     return not told_to_stop.is_set()
 
 

@@ -1,7 +1,7 @@
 """Whether an installation works: findings for an operator.
 
-Lives here: one check per part. Does not belong here: printing, anything that could be billed (the upstream is only asked whether
-it answers; but an embedding model, where one is set, gets one short text, for a ten-millionth of a dollar).
+There is one check per part; printing is up to the command. Nothing that costs more than a trifle is called: the upstream is only
+asked whether it answers, and an embedding model, if one is set, gets one short text, for a ten-millionth of a dollar.
 """
 
 from __future__ import annotations

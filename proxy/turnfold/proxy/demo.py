@@ -1,7 +1,7 @@
 """``turnfold demo``: shows how a long conversation is folded, without a key or a network.
 
-Lives here: playing the packaged conversation turn by turn over real HTTP against the real proxy and a small upstream on loopback,
-and showing what was sent and saved. Does not belong here: folding, composing the proxy (the caller passes its configuration).
+This module plays the packaged conversation turn by turn, over real HTTP, against the real proxy and a small upstream on loopback,
+and shows what was sent and saved. The caller passes the proxy's configuration.
 
 Tokens are counted at both ends with the same counter, not taken from the proxy's own headers.
 """

@@ -1,7 +1,6 @@
 """The demo's conversation in the other formats.
 
-Lives here: a chat request as one of ``/v1/responses`` or ``/v1/messages``, and the upstream's answer to it. Does not belong here:
-playing it (``demo``).
+This module turns a chat request into one of ``/v1/responses`` or ``/v1/messages``, with the upstream's answer. ``demo`` plays it.
 """
 
 from __future__ import annotations
@@ -15,8 +14,8 @@ import orjson
 
 from turnfold.compression.memo import Memo
 from turnfold.compression.wire.conversation import Wire
-from turnfold.compression.wire.messages import MESSAGES
-from turnfold.compression.wire.responses import RESPONSES
+from turnfold.compression.wire.formats.messages import MESSAGES
+from turnfold.compression.wire.formats.responses import RESPONSES
 
 Body = dict[str, Any]
 

@@ -1,12 +1,12 @@
-"""Signals that reach ``turnfold serve`` before there is a server, and those that never concern it.
-
-Lives here: what they do. Does not belong here: how a process stops that serves (``stopping``); anything whose import takes time.
+"""Signals that arrive before ``turnfold serve`` has a server, and those that never concern it.
 
 A start takes a second or more, and by default each of these signals would end it without a word; later, SIGUSR1 and SIGUSR2 would
-end open streams. Log rotation and process managers send those two to programs that read files anew, which Turnfold does not.
+end open streams. Log rotation and process managers send those two to programs that reread their files, which Turnfold does not.
 
-A library may drop the exception that a signal raises while it is imported or called back (``except:`` in Python, an error that C
-clears). So what came is remembered, and obeyed before the server starts.
+A library may swallow the exception that a signal raises while it is imported or called back (``except:`` in Python, an error that
+C clears). So the signal is remembered, and obeyed before the server starts.
+
+How a serving process stops is in ``stopping``. This module must stay quick to import.
 """
 
 from __future__ import annotations

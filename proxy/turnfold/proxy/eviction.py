@@ -1,6 +1,6 @@
 """Warning of a Redis server that silently evicts data when its memory is full.
 
-Lives here: the warning. Does not belong here: querying the server (the store's back-end), advice (``checkup``).
+The warning only: the store's back-end queries the server, and ``checkup`` gives advice.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Looking for damage in a SQLite file.
 
-Lives here: the check, and a server's check of its own file after startup. Does not belong here: handling of a
-damaged file (``store.sqlite``), advice to the operator (``checkup``).
+The check itself, and a server's check of its own file after startup. ``store.sqlite`` deals with a damaged file; ``checkup``
+advises the operator.
 
-A running Turnfold finds damage where it reads, and what it writes until then goes into the damaged file. So the file is looked
-over once after a start: by one process of those that share it, with the lowest priority, for some seconds at most.
+A running Turnfold notices damage only where it reads, and whatever it writes until then goes into the damaged file. So the file
+is checked once after a start: by one of the processes that share it, with the lowest priority, for a few seconds at most.
 """
 
 from __future__ import annotations

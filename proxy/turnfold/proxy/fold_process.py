@@ -1,10 +1,10 @@
 """The process that reads and folds large requests for another one.
 
-Lives here: its loop, which reads work from standard input and writes answers to standard output. Does not belong here:
-the messages (``chat.elsewhere``), starting and killing it (``lanes.processes``).
+A loop that reads work from standard input and writes answers to standard output. The messages are defined in
+``chat.process_folding``; ``lanes.processes`` starts and kills the process.
 
-It ends with its input, so it never outlives the process that it works for. It gives way to that one in everything: it runs with a
-low priority, and is the first to go where memory runs short.
+It ends when its input ends, so it never outlives the process that it works for. It runs with a low priority, and is the first to
+be killed if memory runs short.
 """
 
 from __future__ import annotations
@@ -30,17 +30,19 @@ from turnfold.compression.fit.unpriced import has_unpriced
 from turnfold.compression.fold import Section, conversation_name
 from turnfold.compression.text.dialogue.overall import asks_for_overall
 from turnfold.compression.wire.beginnings import borders
-from turnfold.compression.wire.chat import CHAT
-from turnfold.compression.wire.messages import MESSAGES
-from turnfold.compression.wire.responses import RESPONSES
+from turnfold.compression.wire.formats.chat import CHAT
+from turnfold.compression.wire.formats.messages import MESSAGES
+from turnfold.compression.wire.formats.responses import RESPONSES
 from turnfold.config.fold import fold_options
 from turnfold.config.settings import Settings
 from turnfold.proxy.api.workshop import ApiResult, ApiWork
 from turnfold.proxy.books.section_records import packed
-from turnfold.proxy.chat.elsewhere import (
+from turnfold.proxy.chat.exchange import ChatRequest, Exchange
+from turnfold.proxy.chat.folding import Folding, Lanes, ends_in_loop, is_compacted
+from turnfold.proxy.chat.process_folding import (
     BareWork,
+    FoldConditions,
     FoldedBody,
-    FoldUnder,
     FoldWork,
     RecoverWork,
     RecoveryPlan,
@@ -48,8 +50,6 @@ from turnfold.proxy.chat.elsewhere import (
     Work,
     WorkFailed,
 )
-from turnfold.proxy.chat.exchange import ChatRequest, Exchange
-from turnfold.proxy.chat.folding import Folding, Lanes, ends_in_loop, is_compacted
 from turnfold.proxy.chat.receipts import Originals, PackedSection
 from turnfold.proxy.incidents import attempt
 from turnfold.proxy.lanes.frames import read_frame, write_frame
@@ -124,7 +124,7 @@ class Worker:
         loop, compacted = ends_in_loop(conversation), is_compacted(conversation)
         name, unpriced = conversation_name(conversation), has_unpriced(conversation)
         read = RequestRead("", conversation.model, name, loop, compacted, unpriced, ends)
-        under: FoldUnder | None = yield read, b""
+        under: FoldConditions | None = yield read, b""
         while under is not None:
             known = exchange.but(known=under.known)
             options = self._folding.options_at_first(known, conversation.model)

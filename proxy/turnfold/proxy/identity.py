@@ -1,11 +1,10 @@
 """Whether a Turnfold on this machine is the same user's, with the same settings.
 
-Lives here: the user's key, and the answer to a challenge. Does not belong here: HTTP (``routes.ops`` answers, ``running.sharing``
-asks).
+The user's key, and the answer to a challenge. Over HTTP, ``routes.ops`` answers and ``running.sharing`` asks.
 
-The answer is a keyed hash of the challenge, the version and every setting, the port included. The key is a file that only this
-user can read: whoever else listens on that port cannot answer, and gets no request with a credential in it. An answer reveals
-nothing of the settings.
+The answer is a keyed hash of the challenge, the version and every setting, including the port. The key is a file that only this
+user can read, so another program on that port cannot answer, and gets no request with a credential in it. An answer reveals
+nothing about the settings.
 """
 
 from __future__ import annotations

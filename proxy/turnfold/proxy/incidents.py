@@ -1,9 +1,9 @@
 """Supervision of background work, so that no data can end it.
 
-Lives here: the one supervisor of loops, running a step whose failure is a value, and the record of what went wrong, which
-readiness, metrics and the admin routes show. Does not belong here: what any loop does, failures of requests (``chat.service``).
+The one supervisor of loops, a way to run a step whose failure is a value, and the record of what went wrong, which readiness,
+metrics and the admin routes show. It does not know what any loop does; failures of requests are handled in ``chat.service``.
 
-The loops of a process: the ledger's (receipts, originals, metrics), those of ``app.Parts`` (warmth, deletions, memory, the
+The loops of a process are the ledger's (receipts, originals, metrics), those of ``app.Parts`` (warmth, deletions, memory, the
 store's file), and the store's probe while it is set aside. Everything else is a single task that ends by itself
 (`Incidents.watch`).
 """
@@ -66,7 +66,7 @@ class Incidents:
 
     def add(self, part: str, exc: BaseException, subject: str = "", kept: str = "nothing") -> None:
         """Count a failure and log it, with the item's id where it was an item."""
-        incident = Incident(time.time(), part, subject[:_LONGEST_SUBJECT], told(exc), kept)
+        incident = Incident(time.time(), part, subject[:_LONGEST_SUBJECT], describe(exc), kept)
         self.counts[part] += 1
         self._recent.append(incident)
         _log.error("%s: %s set aside, kept of it: %s: %s", part, incident.subject or "one step", kept, incident.problem)
@@ -85,7 +85,7 @@ class Incidents:
         task.add_done_callback(ended)
 
 
-def told(exc: BaseException) -> str:
+def describe(exc: BaseException) -> str:
     """What went wrong, and where, without any text of a message."""
     frames = traceback.extract_tb(exc.__traceback__)
     where = f" at {frames[-1].filename.rpartition('/')[2]}:{frames[-1].lineno}" if frames else ""

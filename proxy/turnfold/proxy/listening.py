@@ -1,6 +1,6 @@
 """Where the server listens.
 
-Lives here: checking an address, and a Unix socket with its file. Does not belong here: serving (``server``).
+This module checks an address and makes a Unix socket with its file. Serving is up to ``server``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Loading after startup what requests need.
 
-Lives here: loading it once, and the wait of a request that comes earlier. Does not belong here: what is loaded
-(``app.warm``).
+This module loads things once and lets earlier requests wait for them. ``app.warm`` says what is loaded.
 """
 
 from __future__ import annotations

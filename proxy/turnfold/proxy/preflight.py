@@ -1,8 +1,7 @@
 """Checks of settings before the first request.
 
-Lives here: settings that stop startup, and settings that are probably a mistake. Does not belong here:
-validation of single values (``config.settings``), printing. No upstream is called but for one look at ``/models``
-(``look_for_v1``).
+Some settings stop startup; others are probably a mistake. Single values are validated in ``config.settings``. No upstream is
+called except for one look at ``/models`` (``look_for_v1``).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Running the app: uvicorn, with the settings that a transparent proxy needs.
 
-Lives here: the server's configuration, and the startup message. Does not belong here: composition of the app.
+The server's configuration, and the startup message. ``app`` composes the app.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
 """Returning the memory that a large fold leaves behind to the system.
 
-Lives here: asking the C library for it periodically. Does not belong here: caches and their sizes
-(``compression.memo``).
+This module asks the C library for that periodically. Caches and their sizes are in ``compression.memo``.
 
-What is freed in the middle of a heap stays with the process until somebody asks: after cold folds of 100,000 tokens that is two
-fifths of what they took. Only glibc keeps it so; elsewhere there is nothing to do.
+Memory that is freed in the middle of a heap stays with the process until somebody asks for it: after cold folds of 100,000
+tokens, two fifths of what they took. Only glibc does this; elsewhere there is nothing to do.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Records of conversations' states in the store.
 
-Lives here: their keys, their time to live, and updates without lost changes. Does not belong here: the content of a record
-(``compression.state.record``), access control.
+Their keys, their time to live, and updates without lost changes. The content of a record is up to ``compression.state.record``,
+access control to the routes.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """How a process stops: it stops being ready, then stops accepting connections, then finishes what it serves.
 
-Lives here: what SIGTERM does before the server's own handler, how a worker ends whose parent died, the exit code. Does not belong
-here: what is finished and written at the end (``app``).
+What SIGTERM does before the server's own handler, how a worker ends whose parent died, and the exit code. What is finished and
+written at the end is up to ``app``.
 
-A load balancer goes on sending for a moment after it has told a process to stop. So readiness fails at once, and the listener is
-closed only after a delay that the operator chooses. Ctrl-C waits for nothing.
+A load balancer continues to send for a moment after it has told a process to stop. So readiness fails at once, and the listener
+is closed only after a delay that the operator chooses. Ctrl-C waits for nothing.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A trial of every kind of store operation: a Redis user may be allowed one command and not the next.
 
-Lives here: one call of each kind, under a key that nothing else uses. Does not belong here: advice (``checkup``), and the list of
-all logs, which takes long in a large store.
+One call of each kind, under a key that nothing else uses. Advice is up to ``checkup``. The list of all logs is left out, since it
+takes long in a large store.
 """
 
 from __future__ import annotations

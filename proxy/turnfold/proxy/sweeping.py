@@ -1,6 +1,6 @@
 """Deleting expired data, even while there are no requests.
 
-Lives here: asking the store periodically. Does not belong here: deciding what has expired (``store``).
+This module asks the store periodically. The store decides what has expired.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Importing with the garbage collector off.
 
-Lives here: the context manager. Does not belong here: the imports, and anything whose import takes time.
-
-Imported objects stay, and the collector would scan them repeatedly: a tenth of the startup time.
+Imported objects stay, and the collector would scan them repeatedly: a tenth of the startup time. This module must stay quick to
+import itself.
 """
 
 from __future__ import annotations

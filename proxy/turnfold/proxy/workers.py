@@ -1,10 +1,10 @@
 """The parent of several workers: it starts them, replaces those that die or hang, and stops them.
 
-Lives here: how long a worker may be silent, what happens then. Does not belong here: how one process stops (``stopping``), the
-server's flags (``server``).
+This module decides how long a worker may be silent, and what happens then. How one process stops is in ``stopping``, the server's
+flags are in ``server``.
 
-uvicorn's own supervisor waits for one worker's answer before it looks at the next one, and heeds no signal meanwhile: a worker
-that hangs would keep it from stopping. Ours asks all, and looks at the answers when they are there.
+uvicorn's own supervisor waits for one worker's answer before it looks at the next, and ignores signals meanwhile, so a worker
+that hangs would keep it from stopping. This one asks all workers, and reads the answers as they arrive.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ class GracefulWorkers(Multiprocess):
             if not self._comes_to_serve(new):
                 new.kill()
                 new.join()
-                if not self._told_to_stop():
+                if not self._must_stop():
                     _log.error("a new worker did not start; keeping the old ones")
                 return
             self.processes[place], self._watches[place] = new, _WorkerWatch(started=True)
@@ -123,13 +123,13 @@ class GracefulWorkers(Multiprocess):
 
     def _comes_to_serve(self, worker: Process) -> bool:
         deadline = time.monotonic() + _START_PATIENCE
-        while worker.process.is_alive() and time.monotonic() < deadline and not self._told_to_stop():
+        while worker.process.is_alive() and time.monotonic() < deadline and not self._must_stop():
             if worker.is_ready(timeout=1):
                 return True
             time.sleep(0.1)
         return False
 
-    def _told_to_stop(self) -> bool:
+    def _must_stop(self) -> bool:
         return not {signal.SIGINT, signal.SIGTERM}.isdisjoint(self.signal_queue)
 
     def handle_int(self) -> None:

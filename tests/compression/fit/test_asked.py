@@ -1,6 +1,6 @@
 """A result that is too large for its budget or window keeps what the user asked for, and the budget is met.
 
-Lives here: cutting the newest results. Does not belong here: how a text is cut in the middle (``test_middle.py``).
+These tests cover cutting the newest results. They leave out how a text is cut in the middle (``test_middle.py``).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tests.support.effort import crosswise
 from turnfold.compression.fit.fit import RESULTS_CUT, Fitted, fit
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions, Keep
-from turnfold.compression.wire.chat import CHAT
+from turnfold.compression.wire.formats.chat import CHAT
 
 ROWS: Final = {
     "yaml": "unit-{0}:\n  image: registry/unit-{0}\n  serial: SN-{1}",

@@ -23,10 +23,12 @@ from turnfold.compression.fit.older import fold_older
 from turnfold.compression.fold import conversation_tokens, fold
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import CachePrices, FoldOptions
-from turnfold.compression.wire.chat import CHAT
-from turnfold.compression.wire.conversation import Changes, Conversation, Messages
+from turnfold.compression.wire.changes import Changes
+from turnfold.compression.wire.conversation import Conversation
 from turnfold.compression.wire.edits import Edit
-from turnfold.compression.wire.messages import MESSAGES
+from turnfold.compression.wire.formats.chat import CHAT
+from turnfold.compression.wire.formats.messages import MESSAGES
+from turnfold.compression.wire.message import Messages
 
 Body = dict[str, Any]
 #: A single giant message has to be cut, the user's own too: the one law that a recovery may break.

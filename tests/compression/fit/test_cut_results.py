@@ -1,6 +1,6 @@
 """What is cut of a result beside a folded past: the question is the user's, and the whole text can be had again by its name.
 
-Lives here: results that are too large behind a folded conversation. Does not belong here: a result alone (``test_asked``).
+These tests cover results that are too large behind a folded conversation. They leave out a result alone (``test_asked``).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from turnfold.compression import tokens
 from turnfold.compression.fit.fit import fit
 from turnfold.compression.fit.middle import cut_middle
 from turnfold.compression.options import CachePrices, FoldOptions
-from turnfold.compression.wire.chat import CHAT
+from turnfold.compression.wire.formats.chat import CHAT
 
 _NOTE: Final = re.compile(r"\[turnfold ([0-9a-f]{12}): \d+ tokens left out\]")
 _UNITS: Final = [f"unit-{n}: serial SN-{7919 * (n + 3)}, {prose(n, 'en', 1)[:40]}" for n in range(160)]

@@ -16,10 +16,10 @@ from turnfold.compression.calibration import Learned, learn_from_refusal, learn_
 from turnfold.compression.errors import FoldRejected
 from turnfold.compression.fit.fit import fit, is_left_alone
 from turnfold.compression.options import CachePrices, FoldDecision, FoldOptions, StateBlocks, Warmth
-from turnfold.compression.wire.chat import CHAT
 from turnfold.compression.wire.conversation import Conversation
-from turnfold.compression.wire.messages import MESSAGES
-from turnfold.compression.wire.responses import RESPONSES
+from turnfold.compression.wire.formats.chat import CHAT
+from turnfold.compression.wire.formats.messages import MESSAGES
+from turnfold.compression.wire.formats.responses import RESPONSES
 
 BELIEF = FoldDecision(Warmth(0.1, 0.9))
 OPTIONS = (

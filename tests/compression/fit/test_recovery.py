@@ -24,8 +24,9 @@ from turnfold.compression.fit.recover import Outcome, UpstreamReply, recover
 from turnfold.compression.fold import Fold, Folded, conversation_tokens, fold
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
-from turnfold.compression.wire.chat import CHAT
-from turnfold.compression.wire.conversation import Changes, Conversation
+from turnfold.compression.wire.changes import Changes
+from turnfold.compression.wire.conversation import Conversation
+from turnfold.compression.wire.formats.chat import CHAT
 
 WINDOW = 4096
 OPTIONS = FoldOptions(model="gpt-4o")

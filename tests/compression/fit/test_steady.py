@@ -1,6 +1,6 @@
 """A conversation that outgrows its window, one exchange at a time: its forwarded prefix is rewritten seldom, and it always fits.
 
-Lives here: runs of requests through `fit`, beyond a window or an explicit budget. Does not belong here: single requests
+These tests cover runs of requests through `fit`, beyond a window or an explicit budget. They leave out single requests
 (``test_cut.py``), an upstream's refusal.
 """
 

@@ -11,9 +11,10 @@ import pytest
 from tests.support.warm import WARM
 from turnfold.compression.fit.unpriced import Weights, has_unpriced, spread, weighed
 from turnfold.compression.fold import conversation_tokens
-from turnfold.compression.wire.chat import CHAT
-from turnfold.compression.wire.conversation import Changes, Conversation
-from turnfold.compression.wire.messages import MESSAGES
+from turnfold.compression.wire.changes import Changes
+from turnfold.compression.wire.conversation import Conversation
+from turnfold.compression.wire.formats.chat import CHAT
+from turnfold.compression.wire.formats.messages import MESSAGES
 
 
 def chat(*contents: Any) -> Conversation:

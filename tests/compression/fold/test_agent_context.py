@@ -14,9 +14,9 @@ from tests.support.warm import WARM
 from turnfold.compression.fold import fold
 from turnfold.compression.options import CachePrices, FoldOptions
 from turnfold.compression.text.dialogue.agent_context import is_agent_context
-from turnfold.compression.wire.chat import CHAT
-from turnfold.compression.wire.messages import MESSAGES
-from turnfold.compression.wire.responses import RESPONSES
+from turnfold.compression.wire.formats.chat import CHAT
+from turnfold.compression.wire.formats.messages import MESSAGES
+from turnfold.compression.wire.formats.responses import RESPONSES
 
 Item = dict[str, Any]
 

@@ -1,6 +1,6 @@
 """What an agent and a user have agreed on outlives the tool calls that carry it out.
 
-Lives here: long tool loops under a short "yes", loops over records and over files. Does not belong here: where borders fall.
+These tests cover long tool loops under a short "yes", loops over records and over files. They leave out where borders fall.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from turnfold.compression.fold.pieces import answered
 from turnfold.compression.fold.units import Unit
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import CachePrices, FoldOptions
-from turnfold.compression.wire.responses import RESPONSES
+from turnfold.compression.wire.formats.responses import RESPONSES
 
 Message = dict[str, Any]
 HALF = CachePrices(0.5)

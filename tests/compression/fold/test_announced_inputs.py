@@ -1,7 +1,7 @@
 """What says what is to be done with each message to come stays as it was, and so does what belongs to a list of answers.
 
-Lives here: conversations that begin with a rule book, procedures that are followed, answers to numbered questions. Does not
-belong here: examples with their answers (``test_worked_examples``), texts that are gone through (``test_next_parts``).
+These tests cover conversations that begin with a rule book, procedures that are followed, answers to numbered questions. They
+leave out examples with their answers (``test_worked_examples``), texts that are gone through (``test_next_parts``).
 """
 
 from __future__ import annotations

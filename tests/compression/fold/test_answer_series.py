@@ -1,6 +1,6 @@
 """Answers of one form to one message after the other are there when all of them are asked for: marks, labels, records of letters.
 
-Lives here: such streams, and questions over all of them behind other talk. Does not belong here: short messages that users have
+These tests cover such streams, and questions over all of them behind other talk. They leave out short messages that users have
 kept (``test_kept_entries``), worked examples (``test_worked_examples``).
 """
 

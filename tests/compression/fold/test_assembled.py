@@ -1,6 +1,6 @@
 """What the chat made in several answers is there whole for who asks for all of it, as it stands now.
 
-Lives here: code, a speech and a plan made part by part, requests long after. Does not belong here: works of one answer
+These tests cover code, a speech and a plan made part by part, requests long after. They leave out works of one answer
 (``test_works``), several works of one kind (``recall/test_several``), what was said of a text (``test_remarks``).
 """
 

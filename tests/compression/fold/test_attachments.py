@@ -23,8 +23,8 @@ from turnfold.compression.fit.fit import fit
 from turnfold.compression.fold import LEFT_OUT, Folded, fold, unfold
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import CachePrices, FoldOptions
-from turnfold.compression.wire.chat import CHAT
-from turnfold.compression.wire.responses import RESPONSES
+from turnfold.compression.wire.formats.chat import CHAT
+from turnfold.compression.wire.formats.responses import RESPONSES
 
 Item = dict[str, Any]
 

@@ -1,6 +1,6 @@
 """What is quoted of a tool's result says which call it answers.
 
-Lives here: results of alike calls through folds on the three wires, and what the labels show. Does not belong here: the fence's
+These tests cover results of alike calls through folds on the three wires, and what the labels show. They leave out the fence's
 escaping in general (``recall.test_fence``), which results are quoted.
 """
 
@@ -30,7 +30,7 @@ from turnfold.compression.recall.choosing import recall
 from turnfold.compression.recall.question import Question
 from turnfold.compression.text.quotes import Quote, Source
 from turnfold.compression.tokens import BORDER_COUNTER
-from turnfold.compression.wire.chat import CHAT
+from turnfold.compression.wire.formats.chat import CHAT
 
 _FREE: Final = CachePrices(1.0, 1.0)
 _BERTHS: Final = {"Tallinn": 14, "Riga": 23, "Gdansk": 41, "Turku": 37}

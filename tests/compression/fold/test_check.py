@@ -12,9 +12,9 @@ from tests.support.cases import each
 from turnfold.compression.errors import FoldRejected
 from turnfold.compression.fold.check import check
 from turnfold.compression.memo import Memo
-from turnfold.compression.wire.chat import CHAT
 from turnfold.compression.wire.conversation import Conversation
-from turnfold.compression.wire.messages import MESSAGES
+from turnfold.compression.wire.formats.chat import CHAT
+from turnfold.compression.wire.formats.messages import MESSAGES
 
 
 def read(messages: list[Message]) -> Conversation:

@@ -1,6 +1,6 @@
 """Definitions in languages whose functions end with a keyword, and in what is no program: SQL, style sheets, build files.
 
-Lives here: where each definition begins and ends, and that a request finds it. Does not belong here: which of several forms of a
+These tests show where each definition begins and ends, and that a request finds it. They leave out which of several forms of a
 definition is quoted (``test_named_code``).
 """
 

@@ -1,6 +1,6 @@
 """A request for a summary of everything, where thinking is bound to what was sent: it gets the whole conversation too.
 
-Lives here: what is sent of such a request and of those behind it, held against the API's rule. Does not belong here: what such a
+These tests show what is sent of such a request and of those behind it, held against the API's rule. They leave out what such a
 request holds under a budget (``test_summary_requests.py``).
 """
 
@@ -18,7 +18,7 @@ from tests.support.messages_api import Bindings, blocks_of
 from turnfold.compression.fold import Folded, fold, unfold
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import CachePrices, FoldOptions
-from turnfold.compression.wire.messages import MESSAGES
+from turnfold.compression.wire.formats.messages import MESSAGES
 
 Part = dict[str, Any]
 

@@ -1,6 +1,6 @@
 """What was decided of a conversation holds, whatever is believed later, and by whom.
 
-Lives here: conversations that grow while what is believed of the cache moves. Does not belong here: who keeps decisions
+These tests cover conversations that grow while what is believed of the cache moves. They leave out who keeps decisions
 (``tests/proxy/learning``), what follows from one (``test_policy``).
 """
 

@@ -17,7 +17,7 @@ from tests.support.messages_api import Bindings, drops_invalid, refusals
 from tests.support.warm import WARM
 from turnfold.compression.fold import Folded, fold, unfold
 from turnfold.compression.options import CachePrices, FoldOptions
-from turnfold.compression.wire.messages import MESSAGES
+from turnfold.compression.wire.formats.messages import MESSAGES
 
 BINDING = "claude-opus-5-5"
 THINKS = {"thinking": {"type": "enabled", "budget_tokens": 900}}

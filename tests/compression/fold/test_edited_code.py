@@ -1,6 +1,6 @@
 """Code that was pasted and edited since: its newest form is there, what the edits took away, and the last change of all.
 
-Lives here: edits in the forms that assistants write, and what users ask about them. Does not belong here: code that nobody edited
+These tests cover edits in the forms that assistants write, and what users ask about them. They leave out code that nobody edited
 (``test_named_code``).
 """
 

@@ -12,9 +12,9 @@ from tests.support.words import prose
 from turnfold.compression.fold import fold
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import CachePrices, FoldOptions
-from turnfold.compression.wire.chat import CHAT
 from turnfold.compression.wire.conversation import Wire
-from turnfold.compression.wire.messages import MESSAGES
+from turnfold.compression.wire.formats.chat import CHAT
+from turnfold.compression.wire.formats.messages import MESSAGES
 
 Item = dict[str, Any]
 

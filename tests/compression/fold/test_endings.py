@@ -18,7 +18,7 @@ from turnfold.compression.calibration import Learned
 from turnfold.compression.fit.fit import fit
 from turnfold.compression.fold import fold, unfold
 from turnfold.compression.options import CachePrices, FoldOptions
-from turnfold.compression.wire.chat import CHAT
+from turnfold.compression.wire.formats.chat import CHAT
 from turnfold.config.fold import fold_options
 from turnfold.config.settings import Settings, UpstreamSettings
 

@@ -1,6 +1,6 @@
 """Chats in which users have things kept and ask over all of it again and again: all of it is there, and paid once.
 
-Lives here: what stands in a fold for such chats, what is quoted beside it. Does not belong here: single questions over entries
+These tests show what stands in a fold for such chats, what is quoted beside it. They leave out single questions over entries
 (``test_kept_entries``), bills (``benchmarks.bills``).
 """
 

@@ -1,6 +1,6 @@
 """A fold never shows an older state of a file as if it were the present one.
 
-Lives here: edits in every form that agents write, through folds. Does not belong here: reading edits from a text
+These tests cover edits in every form that agents write, through folds. They leave out reading edits from a text
 (``text.test_file_edits``), works that a chat made (``test_works``).
 """
 

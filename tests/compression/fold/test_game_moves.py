@@ -1,6 +1,6 @@
 """The moves of a game are all there for the next one, and cost nothing where nobody plays.
 
-Lives here: games move by move, with answers that go on about something else. Does not belong here: questions about a board
+These tests cover games move by move, with answers that go on about something else. They leave out questions about a board
 (``test_answer_series``), figures that change (``test_agreed``).
 """
 

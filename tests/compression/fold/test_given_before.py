@@ -1,6 +1,6 @@
 """Who asks for one more gets it from a chat that sees what it gave already.
 
-Lives here: quizzes and suggestions one at a time. Does not belong here: things that were offered and are meant now
+These tests cover quizzes and suggestions one at a time. They leave out things that were offered and are meant now
 (``test_references_back``), games (``test_game_moves``).
 """
 

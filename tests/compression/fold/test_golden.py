@@ -22,7 +22,8 @@ from turnfold.compression.fold import conversation_name, fold, lean, state_writt
 from turnfold.compression.fold.course import course
 from turnfold.compression.fold.likeness import likeness, passage_texts, private_parts, question_text
 from turnfold.compression.fold.pieces import recall_tokens
-from turnfold.compression.fold.replay import Replay, start, step, thresholds_at
+from turnfold.compression.fold.replay import start, step
+from turnfold.compression.fold.replaying.state import Replay, thresholds_at
 from turnfold.compression.fold.units import Unit
 from turnfold.compression.memo import Memo, digest
 from turnfold.compression.options import (

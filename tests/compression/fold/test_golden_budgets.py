@@ -1,7 +1,7 @@
 """Folds under smaller and smaller budgets (``tests.support.golden`` says when to write the file anew).
 
-Lives here: each step of what gives way under a budget: recall's room, the share for what stands, attachments. Does not belong
-here: one budget of many conversations (``test_golden.py``).
+These tests cover each step of what gives way under a budget: recall's room, the share for what stands, attachments. They leave
+out one budget of many conversations (``test_golden.py``).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What a fold is weighed by, on a grid of conversations (``tests.support.golden`` says when to write the file anew).
 
-Lives here: every figure of the policy for shapes, prices, sizes and budgets on both sides of each of its borders. A fold shows
-few of them, and rounds. Does not belong here: what they should be (``test_policy.py``), whole replays (``test_golden.py``).
+These tests cover every figure of the policy for shapes, prices, sizes and budgets on both sides of each of its borders. A fold
+shows few of them, and rounds. They leave out what they should be (``test_policy.py``), whole replays (``test_golden.py``).
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from turnfold.compression.fold.course import course
 from turnfold.compression.fold.decisions import rung, under_prices
 from turnfold.compression.fold.pieces import answered, is_request, most_recall_tokens, recall_tokens
 from turnfold.compression.fold.policy import Shape
-from turnfold.compression.fold.replay import start, step, thresholds_at
+from turnfold.compression.fold.replay import start, step
+from turnfold.compression.fold.replaying.state import thresholds_at
 from turnfold.compression.fold.units import Unit, question_start, staying
 from turnfold.compression.options import CachePrices, FoldOptions, Warmth
 

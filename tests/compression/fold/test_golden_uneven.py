@@ -1,7 +1,7 @@
 """Folds of conversations in which one side says more than the other (``tests.support.golden`` says when to write the file anew).
 
-Lives here: runs of messages of one role, short and long, in every room that a summary has for what users told. Does not belong
-here: user and assistant in turn (``test_golden.py``, ``test_golden_budgets.py``).
+These tests cover runs of messages of one role, short and long, in every room that a summary has for what users told. They leave
+out user and assistant in turn (``test_golden.py``, ``test_golden_budgets.py``).
 """
 
 from __future__ import annotations

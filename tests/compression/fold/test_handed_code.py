@@ -1,6 +1,6 @@
 """Code that a user pasted is there for requests about it that name none of it, in its newest form.
 
-Lives here: files pasted into a talk, and requests long after. Does not belong here: code that is asked for itself
+These tests cover files pasted into a talk, and requests long after. They leave out code that is asked for itself
 (``test_works``), files of an agent (``test_handed_files``).
 """
 

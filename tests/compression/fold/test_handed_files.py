@@ -1,6 +1,6 @@
 """What a client hands over of files with each request, just in front of the question, stays as it came.
 
-Lives here: chats of agents that send files anew each time, in several forms. Does not belong here: telling such a message by its
+These tests cover chats of agents that send files anew each time, in several forms. They leave out telling such a message by its
 form (``text.test_handed_files``).
 """
 

@@ -1,6 +1,6 @@
 """What is handed over once is there for whatever is made from it: the tables of a database, the routes of an API, options.
 
-Lives here: such material behind a long talk, and requests that do not name it. Does not belong here: works that are asked for
+These tests cover such material behind a long talk, and requests that do not name it. They leave out works that are asked for
 themselves (``test_works``), files of an agent (``test_handed_files``).
 """
 

@@ -12,7 +12,7 @@ from tests.support.warm import WARM
 from tests.support.words import prose
 from turnfold.compression.fold import fold
 from turnfold.compression.options import FoldOptions
-from turnfold.compression.wire.responses import RESPONSES
+from turnfold.compression.wire.formats.responses import RESPONSES
 
 Item = dict[str, Any]
 SAID = "Stop: which bay is free for the ferry from Aarhus?"

@@ -1,6 +1,6 @@
 """What users have a chat keep, step by step, is there whole when they ask for all of it: expenses, a shopping list, points.
 
-Lives here: entries among other talk, through folds. Does not belong here: tables (``test_tables``), single statements
+These tests cover entries among other talk, through folds. They leave out tables (``test_tables``), single statements
 (``tests/compression/shorten``).
 """
 

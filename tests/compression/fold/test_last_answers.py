@@ -11,7 +11,7 @@ from turnfold.compression.fold.pieces import Level, Piece, piece_of, promote
 from turnfold.compression.fold.units import units
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
-from turnfold.compression.wire.chat import CHAT
+from turnfold.compression.wire.formats.chat import CHAT
 
 _CALL = {"id": "c", "type": "function", "function": {"name": "look", "arguments": "{}"}}
 _MESSAGES: list[dict[str, Any]] = [

@@ -63,7 +63,7 @@ def test_any_conversation_any_options(body: bytes, chosen: FoldOptions) -> None:
 
 @few
 @given(bodies(st.one_of(long_conversations(8, 16), huge_conversations())), options)
-def test_long_conversations(body: bytes, chosen: FoldOptions) -> None:
+def test_every_law_holds_for_a_long_conversation(body: bytes, chosen: FoldOptions) -> None:
     holds(body, chosen)
 
 

@@ -15,7 +15,7 @@ from turnfold.compression.fold.likeness import cosines, language_of, likeness, p
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions, Likeness
 from turnfold.compression.text.private import Redactor
-from turnfold.compression.wire.chat import CHAT
+from turnfold.compression.wire.formats.chat import CHAT
 
 ANSWER = "On Sundays she goes skiing beyond the ridge."
 ASKED = "Which hobbies? Pallet 3."

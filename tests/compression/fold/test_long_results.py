@@ -1,6 +1,6 @@
 """Long results do not push out what an agent did just before them.
 
-Lives here: tool loops on the three wires that end in a result longer than what a fold keeps. Does not belong here: folds of
+These tests cover tool loops on the three wires that end in a result longer than what a fold keeps. They leave out folds of
 messages that are whole or gone (``test_sealed``).
 """
 
@@ -22,9 +22,9 @@ from tests.support.warm import WARM
 from tests.support.words import prose
 from turnfold.compression.fold import Folded, fold, unfold
 from turnfold.compression.options import CachePrices, FoldOptions
-from turnfold.compression.wire.chat import CHAT
-from turnfold.compression.wire.messages import MESSAGES
-from turnfold.compression.wire.responses import RESPONSES
+from turnfold.compression.wire.formats.chat import CHAT
+from turnfold.compression.wire.formats.messages import MESSAGES
+from turnfold.compression.wire.formats.responses import RESPONSES
 
 Step = tuple[str, str]  # what was run, and what came out
 

@@ -1,7 +1,7 @@
 """Under a budget, a tool loop keeps what its task asks for.
 
-Lives here: agents with one user message, whose newest steps are all that a budget has room for. Does not belong here: recall
-for a person's next message (``test_ask``).
+These tests cover agents with one user message, whose newest steps are all that a budget has room for. They leave out recall for a
+person's next message (``test_ask``).
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from tests.support.warm import WARM
 from tests.support.words import prose
 from turnfold.compression.fold import fold, unfold
 from turnfold.compression.options import FoldOptions
-from turnfold.compression.wire.chat import CHAT
 from turnfold.compression.wire.conversation import Wire
-from turnfold.compression.wire.messages import MESSAGES
-from turnfold.compression.wire.responses import RESPONSES
+from turnfold.compression.wire.formats.chat import CHAT
+from turnfold.compression.wire.formats.messages import MESSAGES
+from turnfold.compression.wire.formats.responses import RESPONSES
 
 Items = list[dict[str, Any]]
 

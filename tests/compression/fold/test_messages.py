@@ -22,7 +22,7 @@ from turnfold.compression.fold.thinking import binds_thinking
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import CachePrices, FoldOptions, StateBlocks
 from turnfold.compression.wire.conversation import Conversation
-from turnfold.compression.wire.messages import MESSAGES
+from turnfold.compression.wire.formats.messages import MESSAGES
 
 BINDING = "claude-opus-5-5"
 FREE, CLAUDE = CachePrices(1.0, 1.0), CachePrices(0.1, 1.25)

@@ -1,6 +1,6 @@
 """Of pasted data the block or the rows that a question names are there whole: a service, a table, a file of a diff, row 12.
 
-Lives here: data pasted into a talk or written by the model, and questions long after. Does not belong here: rows that are told by
+These tests cover data pasted into a talk or written by the model, and questions long after. They leave out rows that are told by
 what they hold (``test_named_rows``), sections of documents (``test_named_sections``), code.
 """
 
@@ -25,7 +25,7 @@ from turnfold.compression.recall.ranked_quotes import RankedQuotes
 from turnfold.compression.recall.wholes.found_work import FoundWork, with_work
 from turnfold.compression.recall.wholes.named_rows import find_numbered_rows
 from turnfold.compression.recall.wholes.parts.keyed_blocks import find_keyed_blocks
-from turnfold.compression.recall.wholes.parts.request import PartRequest
+from turnfold.compression.recall.wholes.request import WholeRequest
 from turnfold.compression.text.quotes import Source
 from turnfold.compression.tokens import count
 
@@ -216,7 +216,7 @@ def test_tables_of_several_pastes_are_there() -> None:
 def test_talk_names_no_block(question: str) -> None:
     every = [Source("user", text, digest(text)) for text in _TEXTS.values()]
     for find in (find_keyed_blocks, find_numbered_rows):
-        assert not find(PartRequest(every, (), question, 2_000, count, Memo())).quotes
+        assert not find(WholeRequest(every, (), question, 2_000, count, Memo())).quotes
 
 
 @each(
@@ -232,14 +232,14 @@ def test_what_asks_for_one_of_a_kind_gets_no_list_of_them(question: str) -> None
     offers = [f"=== QUOTE {n} ===\n\n{prose(60 + n, 'en', 12)}\n\nIn all: {_value(n)}." for n in range(1, 7)]
     text = "\n\n".join(["Cassette machines:", *offers])
     source = Source("tool", text, digest(text))
-    assert find_keyed_blocks(PartRequest((source,), (), "Which quotes are there?", 2_000, count, Memo())).quotes
-    assert not find_keyed_blocks(PartRequest((source,), (), question, 2_000, count, Memo())).quotes
+    assert find_keyed_blocks(WholeRequest((source,), (), "Which quotes are there?", 2_000, count, Memo())).quotes
+    assert not find_keyed_blocks(WholeRequest((source,), (), question, 2_000, count, Memo())).quotes
 
 
 def test_data_that_the_request_holds_is_not_quoted() -> None:
     source = Source("user", _TEXTS["yaml"], digest("yaml"))
     for question, find in (("Show me the ledger service", find_keyed_blocks), ("row 3", find_numbered_rows)):
-        assert not find(PartRequest((), (source,), question, 2_000, count, Memo())).quotes
+        assert not find(WholeRequest((), (source,), question, 2_000, count, Memo())).quotes
 
 
 @pytest.mark.parametrize(
@@ -252,7 +252,7 @@ def test_of_a_block_without_room_the_lines_are_there_that_have_what_is_asked_as_
     settings = {f"state_{n}": "frozen" if n == 7 else f"open {_value(n)}" for n in range(60)} | {"retries": 917}
     text = json.dumps({name: settings if name == "gateway" else {"size": _value(n)} for n, name in enumerate(_NAMES)}, indent=2)
     source = Source("user", text, digest(text))
-    quotes = find_keyed_blocks(PartRequest((source,), (), question, 150, count, Memo())).quotes
+    quotes = find_keyed_blocks(WholeRequest((source,), (), question, 150, count, Memo())).quotes
     quoted = [text[one.start : one.end] for one in quotes]
     assert any(line in one for one in quoted)
     assert "open 40000" not in "".join(quoted)
@@ -283,7 +283,7 @@ _COMMITS: Final = _each(
 )
 def test_blocks_that_several_lines_or_keys_name(text: str, question: str, needed: str, other: str) -> None:
     source = Source("tool", text, digest(text))
-    quotes = find_keyed_blocks(PartRequest((source,), (), question, 2_000, count, Memo())).quotes
+    quotes = find_keyed_blocks(WholeRequest((source,), (), question, 2_000, count, Memo())).quotes
     quoted = "\n".join(text[one.start : one.end] for one in quotes)
     assert needed in quoted
     assert other not in quoted
@@ -298,7 +298,7 @@ def test_folders_of_a_path_name_no_block_without_its_file() -> None:
     )
 
     def found(question: str) -> str:
-        asked = PartRequest((Source("tool", text, digest(text)),), (), question, 2_000, count, Memo())
+        asked = WholeRequest((Source("tool", text, digest(text)),), (), question, 2_000, count, Memo())
         return "\n".join(text[one.start : one.end] for one in find_keyed_blocks(asked).quotes)
 
     assert not found("What is said about gateway/billing/mailer/queries.txt?")
@@ -309,7 +309,7 @@ def test_folders_of_a_path_name_no_block_without_its_file() -> None:
 
 def test_passages_may_hold_what_a_list_names() -> None:
     sources = [Source("tool", _TEXTS["diff"], digest("diff"))]
-    listed = find_keyed_blocks(PartRequest(sources, (), "Which files does the diff touch?", 2_000, count, Memo()))
+    listed = find_keyed_blocks(WholeRequest(sources, (), "Which files does the diff touch?", 2_000, count, Memo()))
     assert listed.listed
     index = build(sources, Memo())
     every = RankedQuotes(np.arange(len(index.quotes)), np.ones(len(index.quotes)))

@@ -1,6 +1,6 @@
 """Of a code base that was pasted what a request names is there whole: a class, a function, a file; and each quote says its file.
 
-Lives here: long pastes, and requests long after. Does not belong here: code that is short enough to be quoted whole
+These tests cover long pastes, and requests long after. They leave out code that is short enough to be quoted whole
 (``test_handed_code``, ``test_works``).
 """
 

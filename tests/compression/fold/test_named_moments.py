@@ -1,6 +1,6 @@
 """Of a pasted transcript, log or chat the lines are there that stand at the time which a question names, or at an end of it.
 
-Lives here: texts pasted into a talk, and questions long after. Does not belong here: dates of messages (``recall.dates``).
+These tests cover texts pasted into a talk, and questions long after. They leave out dates of messages (``recall.meant.dates``).
 """
 
 from __future__ import annotations

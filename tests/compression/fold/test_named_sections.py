@@ -1,6 +1,6 @@
 """Of a long text that was pasted a section that a question names is there whole: by its number, or by its heading.
 
-Lives here: texts pasted into a talk, and questions long after. Does not belong here: parts by their place ("the second stanza"),
+These tests cover texts pasted into a talk, and questions long after. They leave out parts by their place ("the second stanza"),
 texts that are asked for whole (``test_works``).
 """
 
@@ -85,7 +85,7 @@ def test_a_section_that_is_named_is_there_whole(form: str, question: str, share:
     assert _said(5).replace("\n", " ") in _sent(_document(_FORMS[form]), question, share).replace("\n", " ")
 
 
-def test_several_sections() -> None:
+def test_all_sections_that_a_question_names_are_sent() -> None:
     for question in ("Compare sections 2 and 7", "do sections 2, 3 and 7 contradict each other?"):
         sent = _sent(_document(_FORMS["markdown"]), question)
         assert _said(2) in sent

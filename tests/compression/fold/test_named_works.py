@@ -1,6 +1,6 @@
 """Works that are named by a compound, in another language than they are in, or by somebody who asks what stands in them.
 
-Lives here: such requests, through folds. Does not belong here: plain requests for a whole work (``test_works``).
+These tests cover such requests, through folds. They leave out plain requests for a whole work (``test_works``).
 """
 
 from __future__ import annotations

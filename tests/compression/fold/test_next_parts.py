@@ -1,6 +1,6 @@
 """Who goes through a long text part by part and says "next" gets the next part, however long ago the text was pasted.
 
-Lives here: texts that are gone through, messages that go on. Does not belong here: parts that are named (``test_placed_parts``).
+These tests cover texts that are gone through, messages that go on. They leave out parts that are named (``test_placed_parts``).
 """
 
 from __future__ import annotations

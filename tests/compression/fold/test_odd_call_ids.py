@@ -1,6 +1,6 @@
 """Ids of calls as servers write them: some use the same id in every turn, some none.
 
-Lives here: folds of such conversations. Does not belong here: what is shortened in them.
+These tests cover folds of such conversations. They leave out what is shortened in them.
 """
 
 from __future__ import annotations

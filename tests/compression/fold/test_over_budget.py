@@ -1,6 +1,6 @@
 """A request that goes out unfolded although it exceeds its budget says so.
 
-Lives here: what a fold says of a budget that it could not meet. Does not belong here: how it meets one (``test_golden.py``).
+These tests show what a fold says of a budget that it could not meet. They leave out how it meets one (``test_golden.py``).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from tests.support.three_wires import WIRES
 from turnfold.compression.fold import fold
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
-from turnfold.compression.wire.messages import MESSAGES
+from turnfold.compression.wire.formats.messages import MESSAGES
 
 
 def test_a_turn_whose_thinking_binds_it_says_that_it_exceeds_its_budget() -> None:

@@ -1,6 +1,6 @@
 """Whoever asks for something that all of the conversation goes into gets what was said sent along, whatever words it shares.
 
-Lives here: requests about the conversation as a whole, through folds. Does not belong here: summaries and questions with a topic
+These tests cover requests about the conversation as a whole, through folds. They leave out summaries and questions with a topic
 (``recall``), works that the chat made (``test_works``).
 """
 

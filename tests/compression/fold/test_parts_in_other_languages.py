@@ -1,6 +1,6 @@
 """Parts of pasted texts that a question names in other languages, also in scripts that write no spaces between words.
 
-Lives here: sections, paragraphs, moments, code and offered things, asked for in a dozen languages. Does not belong here: what is
+These tests cover sections, paragraphs, moments, code and offered things, asked for in a dozen languages. They leave out what is
 quoted of each in English (``test_named_sections`` and its neighbours), the same of made works (``test_works``).
 """
 
@@ -205,7 +205,7 @@ def test_offered_things_by_their_place(question: str, place: int) -> None:
         ("ماذا يحدث بين 19:56 و 21:28؟", "19:56", "21:28"),
     ],
 )
-def test_moments(question: str, begin: str, end: str) -> None:
+def test_moments_are_read_in_other_languages(question: str, begin: str, end: str) -> None:
     named = named_moment(question)
     assert named is not None
     assert (named.begin, named.end) == (begin, end)

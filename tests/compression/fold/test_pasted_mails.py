@@ -1,7 +1,6 @@
 """Emails that were pasted one by one are there for a request that names one by its place or its writer, or means all of them.
 
-Lives here: such emails among other talk, through folds. Does not belong here: letters that the conversation made
-(``test_works``).
+These tests cover such emails among other talk, through folds. They leave out letters that the conversation made (``test_works``).
 """
 
 from __future__ import annotations

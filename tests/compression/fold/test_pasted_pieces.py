@@ -1,6 +1,6 @@
 """A text that somebody pasted in several messages is one for whoever asks about it.
 
-Lives here: documents in pieces, and questions long after. Does not belong here: texts in one message (``test_named_sections``,
+These tests cover documents in pieces, and questions long after. They leave out texts in one message (``test_named_sections``,
 ``test_pasted_works``).
 """
 

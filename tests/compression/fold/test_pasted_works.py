@@ -1,6 +1,6 @@
 """Whoever has a text judged that was pasted before, compared, checked or summarized, gets all of it sent along.
 
-Lives here: texts of the user's, one or several, through folds. Does not belong here: works that the chat made (``test_works``).
+These tests cover texts of the user's, one or several, through folds. They leave out works that the chat made (``test_works``).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A newest message that is only a picture: the words that it belongs to stay beside it, however small the budget.
 
-Lives here: the question in front of a picture. Does not belong here: attachments in older turns (``test_attachments``).
+These tests cover the question in front of a picture. They leave out attachments in older turns (``test_attachments``).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tests.support.warm import WARM
 from turnfold.compression.fit.fit import fit
 from turnfold.compression.fold import LEFT_OUT, fold
 from turnfold.compression.options import FoldOptions
-from turnfold.compression.wire.chat import CHAT
+from turnfold.compression.wire.formats.chat import CHAT
 
 PICTURE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}
 QUESTION = "Which valve is broken in the picture that I send next, and what does part KX-881 cost?"

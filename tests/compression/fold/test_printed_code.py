@@ -1,6 +1,6 @@
 """Code that an agent's tools printed long ago is there whole where the user names it, with what edited it since.
 
-Lives here: results of reading tools, plain and numbered, and edits among the calls. Does not belong here: pasted code
+These tests cover results of reading tools, plain and numbered, and edits among the calls. They leave out pasted code
 (``test_named_code``, ``test_edited_code``).
 """
 

@@ -1,6 +1,6 @@
 """Parts of what an agent's tools printed long ago are there whole where a later message of the user's names them.
 
-Lives here: documents, logs, configurations and code as tools print them, and errors in the newest result. Does not belong here:
+These tests cover documents, logs, configurations and code as tools print them, and errors in the newest result. They leave out
 the same pasted into a talk (``test_named_*``), functions that are named (``test_printed_code``).
 """
 

@@ -1,7 +1,7 @@
 """Histories as particular programs write them, folded: whatever the provider took before, it takes afterwards.
 
-Lives here: habits of programs that no SDK has (results in the system's name, one call id for all calls, a prefill behind a note
-that moves), made up after what the programs send. Does not belong here: what providers allow but hardly any program does
+These tests cover habits of programs that no SDK has (results in the system's name, one call id for all calls, a prefill behind a
+note that moves), made up after what the programs send. They leave out what providers allow but hardly any program does
 (``wild_sessions``).
 """
 

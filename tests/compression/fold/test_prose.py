@@ -1,7 +1,7 @@
 """The wording of prose in a fold.
 
-Lives here: that the option reaches FACTS, is part of what is memoised, and leaves orders and the law of restoring alone. Does
-not belong here: the rules (``tests/compression/shorten/test_terse.py``).
+These tests show that the option reaches FACTS, is part of what is memoised, and leaves orders and the law of restoring alone.
+They leave out the rules (``tests/compression/shorten/test_terse.py``).
 """
 
 from __future__ import annotations

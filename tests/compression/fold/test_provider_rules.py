@@ -17,10 +17,10 @@ from tests.support.warm import WARM
 from turnfold.compression.fit.cut import cut
 from turnfold.compression.fold import Folded, fold, unfold
 from turnfold.compression.options import FoldOptions
-from turnfold.compression.wire.chat import CHAT
 from turnfold.compression.wire.conversation import Wire
-from turnfold.compression.wire.messages import MESSAGES
-from turnfold.compression.wire.responses import RESPONSES
+from turnfold.compression.wire.formats.chat import CHAT
+from turnfold.compression.wire.formats.messages import MESSAGES
+from turnfold.compression.wire.formats.responses import RESPONSES
 
 Part = dict[str, Any]
 

@@ -1,6 +1,6 @@
 """Whoever refers to a thing by its place, its label or its version gets it sent along, however long ago that was.
 
-Lives here: such references, through folds. Does not belong here: versions that share most of their words (``test_versions``),
+These tests cover such references, through folds. They leave out versions that share most of their words (``test_versions``),
 parts of one text (``test_placed_parts``).
 """
 
@@ -16,6 +16,7 @@ from tests.support.words import prose
 from turnfold.compression.memo import Memo, digest
 from turnfold.compression.recall.wholes.code_changes import code_changes
 from turnfold.compression.recall.wholes.offers import find_labelled
+from turnfold.compression.recall.wholes.request import WholeRequest
 from turnfold.compression.text.dialogue.wanted.offers import ALTERNATIVE, NamedOffer, named_labels, named_offer
 from turnfold.compression.text.dialogue.wanted.versions import asked_versions, asks_to_revise
 from turnfold.compression.text.quotes import Source
@@ -133,10 +134,10 @@ def test_changes_of_a_block_are_what_names_something_of_it_or_stands_right_behin
 
 def test_a_label_finds_its_exchange_in_a_series_of_such_alone() -> None:
     messages = [Source(one["role"], one["content"], digest(one["role"], one["content"])) for one in _TASKS]
-    found = find_labelled(messages, "as in number 2", 1000, count, Memo())
+    found = find_labelled(WholeRequest(messages, (), "as in number 2", 1000, count, Memo()))
     assert [quote.source for quote in found.quotes] == [2, 3]
-    assert not find_labelled(messages[:2], "as in task 1", 1000, count, Memo()).quotes
-    assert not find_labelled(messages, "as in task 2", 20, count, Memo()).quotes
+    assert not find_labelled(WholeRequest(messages[:2], (), "as in task 1", 1000, count, Memo())).quotes
+    assert not find_labelled(WholeRequest(messages, (), "as in task 2", 20, count, Memo())).quotes
 
 
 def test_code_that_names_nothing_of_the_block_changes_nothing() -> None:

@@ -1,6 +1,6 @@
 """Who goes back to what the chat said of a text gets the text and what was said of it.
 
-Lives here: code and a letter that were judged, requests long after. Does not belong here: one of several things that were offered
+These tests cover code and a letter that were judged, requests long after. They leave out one of several things that were offered
 (``test_references_back``), texts that are asked for alone (``test_pasted_works``).
 """
 

@@ -1,7 +1,7 @@
 """Agents that send what a tool gave as a user's message keep the task that they are at work on.
 
-Lives here: sessions in the formats of many agents through the fold and the fit, and people's chats that only look like them. Does
-not belong here: the formats (``tests.support.text_agents``), how results are shortened.
+These tests cover sessions in the formats of many agents through the fold and the fit, and people's chats that only look like
+them. They leave out the formats (``tests.support.text_agents``), how results are shortened.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from turnfold.compression.fit.fit import Fitted, fit
 from turnfold.compression.fold import fold, unfold
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
-from turnfold.compression.wire.chat import CHAT
 from turnfold.compression.wire.conversation import Wire
-from turnfold.compression.wire.messages import MESSAGES
-from turnfold.compression.wire.responses import RESPONSES
+from turnfold.compression.wire.formats.chat import CHAT
+from turnfold.compression.wire.formats.messages import MESSAGES
+from turnfold.compression.wire.formats.responses import RESPONSES
 
 Message = dict[str, Any]
 

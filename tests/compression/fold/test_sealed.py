@@ -16,8 +16,8 @@ from tests.support.warm import WARM
 from tests.support.words import prose
 from turnfold.compression.fold import fold, unfold
 from turnfold.compression.options import CachePrices, FoldOptions
-from turnfold.compression.wire.messages import MESSAGES
-from turnfold.compression.wire.responses import RESPONSES
+from turnfold.compression.wire.formats.messages import MESSAGES
+from turnfold.compression.wire.formats.responses import RESPONSES
 
 PRICES = [CachePrices(1.0, 1.0), CachePrices(0.5, 1.0), CachePrices(0.1, 1.25)]
 PROFILES = pytest.mark.parametrize("prices", PRICES)

@@ -1,6 +1,6 @@
 """Long tool loops whose calls carry sealed reasoning, which is whole or gone: they are folded as soon as it pays.
 
-Lives here: when such a loop is folded, and what its newest steps still have. Does not belong here: what a fold does to a sealed
+These tests show when such a loop is folded, and what its newest steps still have. They leave out what a fold does to a sealed
 message (``test_sealed.py``), bills (``benchmarks.agents``).
 """
 
@@ -20,7 +20,7 @@ from tests.support.provider_rules import refusals
 from tests.support.warm import WARM
 from turnfold.compression.fold import Folded, fold, unfold
 from turnfold.compression.options import CachePrices, FoldOptions
-from turnfold.compression.wire.responses import RESPONSES
+from turnfold.compression.wire.formats.responses import RESPONSES
 
 #: Even seeds were looked at while the rule was made, odd ones only at the end.
 _SEEDS: Final = (0, 1, 2, 3)

@@ -19,7 +19,7 @@ from tests.support.warm import WARM
 from turnfold.compression.fold import Folded, Section, unfold
 from turnfold.compression.options import CachePrices, FoldOptions
 from turnfold.compression.recall import fence
-from turnfold.compression.wire.conversation import Message as Read
+from turnfold.compression.wire.message import Message as Read
 
 #: What the fold itself writes, said by somebody else.
 PLANTED = (

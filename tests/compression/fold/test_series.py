@@ -1,6 +1,6 @@
 """Exchanges of one kind are there whole for a request that goes over them: the words of a lesson, mistakes, translations, moves.
 
-Lives here: such exchanges among other talk, through folds. Does not belong here: what users have a chat keep
+These tests cover such exchanges among other talk, through folds. They leave out what users have a chat keep
 (``test_kept_entries``), works of one kind (``test_works``).
 """
 

@@ -17,7 +17,7 @@ from tests.support.replay import requests_of
 from tests.support.warm import WARM
 from turnfold.compression.fold import unfold
 from turnfold.compression.options import CachePrices, FoldOptions
-from turnfold.compression.wire.chat import CHAT
+from turnfold.compression.wire.formats.chat import CHAT
 
 FREE = FoldOptions(prices=CachePrices(1.0, 1.0))
 ORDER = json.dumps(

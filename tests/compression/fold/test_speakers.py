@@ -1,6 +1,6 @@
 """In a chat of many, what is quoted says who said it: agents' frameworks and bots tell speakers apart by `name` alone.
 
-Lives here: names beside texts through folds. Does not belong here: who wrote what of a pasted chat.
+These tests cover names beside texts through folds. They leave out who wrote what of a pasted chat.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from turnfold.compression.recall.call_labels import source
 from turnfold.compression.recall.choosing import recall
 from turnfold.compression.recall.question import Question
 from turnfold.compression.tokens import counter_for_model
-from turnfold.compression.wire.chat import CHAT
+from turnfold.compression.wire.formats.chat import CHAT
 
 _FREE: Final = CachePrices(1.0, 1.0)
 _SAID: Final = {

@@ -1,6 +1,6 @@
 """The conversation's state beside a fold.
 
-Lives here: where its blocks stand, and the laws with a state. Does not belong here: rules of directives, HTTP.
+These tests show where its blocks stand, and the laws with a state. They leave out rules of directives, HTTP.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from turnfold.compression.memo import Memo
 from turnfold.compression.options import CachePrices, FoldOptions, StateBlocks
 from turnfold.compression.state import StateOptions, place, render_block, turn_of
 from turnfold.compression.state.block import CLOSING, OPENING
-from turnfold.compression.wire.chat import CHAT
 from turnfold.compression.wire.conversation import Conversation
+from turnfold.compression.wire.formats.chat import CHAT
 
 FORWARDING = StateOptions(acknowledge="forward")
 DIRECTIVES = (

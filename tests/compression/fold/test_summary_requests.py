@@ -1,6 +1,6 @@
 """A request for a summary of the whole conversation, as agents send it when they compact: what the users said comes first.
 
-Lives here: what such a request holds under a budget. Does not belong here: summaries of a topic (``recall``), a provider's own
+These tests show what such a request holds under a budget. They leave out summaries of a topic (``recall``), a provider's own
 compaction, which is never folded (``wire.test_newer_kinds``).
 """
 
@@ -15,9 +15,9 @@ from tests.support.effort import crosswise, every
 from tests.support.warm import WARM
 from turnfold.compression.fold import Folded, fold, unfold
 from turnfold.compression.options import FoldOptions
-from turnfold.compression.wire.chat import CHAT
 from turnfold.compression.wire.conversation import Wire
-from turnfold.compression.wire.messages import MESSAGES
+from turnfold.compression.wire.formats.chat import CHAT
+from turnfold.compression.wire.formats.messages import MESSAGES
 
 Part = dict[str, Any]
 

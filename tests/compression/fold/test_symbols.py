@@ -1,6 +1,6 @@
 """What a letter stands for is there when somebody uses it: "what is f(3)?" behind a long talk.
 
-Lives here: letters and their definitions, through folds. Does not belong here: words, however short.
+These tests cover letters and their definitions, through folds. They leave out words, however short.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Talks as people have them: what they picked, took back and changed is in what the next question is answered from.
 
-Lives here: whole talks through ``fold_request``, with long answers between. Does not belong here: which message picks or takes
+These tests cover whole talks through ``fold_request``, with long answers between. They leave out which message picks or takes
 back what (``text.test_picks``, ``text.test_withdrawals``).
 """
 
@@ -20,7 +20,7 @@ from tests.support.words import prose
 from turnfold.compression.fold.shortening import shorten_messages
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import CachePrices, FoldOptions, Prose
-from turnfold.compression.wire.chat import CHAT
+from turnfold.compression.wire.formats.chat import CHAT
 
 FREE = FoldOptions(model="gpt-4o", prices=CachePrices(1.0, 1.0))
 HOTELS = "Three of them:\n\n1. Kanra, 240 euros\n2. Mitsui Garden, 165 euros\n3. Piece Hostel, 95 euros"
@@ -131,7 +131,7 @@ def test_an_old_date_is_not_the_last_word(budget: int) -> None:
     assert text.rindex("July 12") > text.rindex("July 5")
 
 
-def test_a_message_that_is_not_folded_stands_behind_what_it_renews() -> None:
+def test_a_message_that_is_not_folded_stands_behind_what_it_updates() -> None:
     messages = said(*SUMMER[:1], question="When is the party?", between=14)
     messages[-1:-1] = [{"role": "user", "content": SUMMER[1][0]}, {"role": "assistant", "content": "OK."}]
     text = forwarded(messages, 1500)

@@ -1,7 +1,7 @@
 """Agents that get results as a user's messages, under a budget: while they work, requests only append.
 
-Lives here: how often such a request rewrites what was sent before. Does not belong here: native calls (``fit.test_steady``), what
-a fold keeps of such agents.
+These tests show how often such a request rewrites what was sent before. They leave out native calls (``fit.test_steady``), what a
+fold keeps of such agents.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tests.support.text_agents import HELD_OUT, TUNED, session
 from turnfold.compression.fold import Folded, conversation_tokens, fold
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import CachePrices, FoldOptions
-from turnfold.compression.wire.chat import CHAT
+from turnfold.compression.wire.formats.chat import CHAT
 
 _NAMES: Final = [*TUNED, *HELD_OUT]
 _REQUESTS: Final = 9

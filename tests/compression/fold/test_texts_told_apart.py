@@ -1,7 +1,7 @@
 """Of several long texts that were pasted, the one is there that a message means: by its order, its label, or the words above it.
 
-Lives here: texts about different things, questions long after. Does not belong here: versions of one text (``test_versions``),
-one text (``test_pasted_works``).
+These tests cover texts about different things, questions long after. They leave out versions of one text (``test_versions``), one
+text (``test_pasted_works``).
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from tests.support.conversations import bodies, odd_conversations
 from tests.support.effort import costly
 from turnfold.compression.fold.units import Unit, question_start, units
 from turnfold.compression.memo import Memo
-from turnfold.compression.wire.chat import CHAT
+from turnfold.compression.wire.formats.chat import CHAT
 
 KINDS: dict[str, Message] = {
     "u": {"role": "user", "content": "x"},

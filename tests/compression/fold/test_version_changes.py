@@ -1,6 +1,6 @@
 """Whoever asks what changed between two versions of a long text gets the places where they differ, from both.
 
-Lives here: versions that have no room together. Does not belong here: which version a message means (``test_versions``).
+These tests cover versions that have no room together. They leave out which version a message means (``test_versions``).
 """
 
 from __future__ import annotations

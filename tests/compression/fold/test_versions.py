@@ -1,6 +1,6 @@
 """Whoever asks for an older version of what the chat made, or for the difference of two, gets these sent along.
 
-Lives here: versions of a work that are asked for, through folds. Does not belong here: the newest version alone (``test_works``).
+These tests cover versions of a work that are asked for, through folds. They leave out the newest version alone (``test_works``).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A request for a summary of everything, without a budget: it is sent whole where the folds so far have saved what that costs.
 
-Lives here: what is forwarded for such a request, and for those around it. Does not belong here: what it holds under a budget
+These tests show what is forwarded for such a request, and for those around it. They leave out what it holds under a budget
 (``test_summary_requests``), which messages are such requests (``text.test_requests``).
 """
 
@@ -18,10 +18,10 @@ from tests.support.warm import WARM
 from tests.support.words import prose
 from turnfold.compression.fold import Folded, fold, unfold
 from turnfold.compression.options import CachePrices, FoldOptions
-from turnfold.compression.wire.chat import CHAT
 from turnfold.compression.wire.conversation import Wire
-from turnfold.compression.wire.messages import MESSAGES
-from turnfold.compression.wire.responses import RESPONSES
+from turnfold.compression.wire.formats.chat import CHAT
+from turnfold.compression.wire.formats.messages import MESSAGES
+from turnfold.compression.wire.formats.responses import RESPONSES
 
 Part = dict[str, Any]
 

@@ -1,7 +1,6 @@
 """Whoever asks for a script, a letter or a table that the chat made before gets all of it sent along, in its newest form.
 
-Lives here: works that are asked for as a whole, through folds. Does not belong here: passages that answer a question
-(``recall``).
+These tests cover works that are asked for as a whole, through folds. They leave out passages that answer a question (``recall``).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What was asked about before is quoted with its answer, which need not say what it was about.
 
-Lives here: single questions and answers amid other talk. Does not belong here: what was offered (``fold/test_references_back``),
+These tests cover single questions and answers amid other talk. They leave out what was offered (``fold/test_references_back``),
 answers that share words with the question (``test_ranking``).
 """
 

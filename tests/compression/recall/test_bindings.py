@@ -1,7 +1,7 @@
 """Advice that something binds which the user told long before, in other words.
 
-Lives here: that such statements are quoted, and when not; whose words answer questions about the one who asks; initials. Does not
-belong here: answers by kind (``test_other_words``).
+These tests show that such statements are quoted, and when not; whose words answer questions about the one who asks; initials.
+They leave out answers by kind (``test_other_words``).
 """
 
 from __future__ import annotations

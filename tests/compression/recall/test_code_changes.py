@@ -1,6 +1,6 @@
 """Which answers change a block of code, and what is quoted of them.
 
-Lives here: exchanges right behind a block. Does not belong here: requests for the code itself (``fold/test_works.py``).
+These tests cover exchanges right behind a block. They leave out requests for the code itself (``fold/test_works.py``).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What earlier requests and questions left in the memory saves time and changes nothing: not what messages renew, pick, repeat
+"""What earlier requests and questions left in the memory saves time and changes nothing: not what messages update, pick, repeat
 and replace, and not what is quoted."""
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from turnfold.compression.recall.choosing import recall
 from turnfold.compression.recall.question import Question, WantedWork
 from turnfold.compression.text import words
 from turnfold.compression.text.dialogue.echoes import echoes
-from turnfold.compression.text.dialogue.renewals import renewals
 from turnfold.compression.text.dialogue.replaced_lines import ReplacedLines
 from turnfold.compression.text.dialogue.standings import standings
 from turnfold.compression.text.dialogue.turns import is_labelled
+from turnfold.compression.text.dialogue.updates import updates
 from turnfold.compression.text.dialogue.wanted.picks import picks
 from turnfold.compression.text.dialogue.wanted.works import asked_work, named_work
 from turnfold.compression.text.quotes import Source
@@ -65,7 +65,7 @@ def _requests(draw: st.DrawFn) -> list[tuple[Source, ...]]:
 def _read(sources: Sequence[Source], memo: Memo) -> list[Any]:
     replaced = ReplacedLines(sources, memo)
     shown = [replaced.is_shown_in(at, one.text) for at, one in enumerate(sources)]
-    found = [renewals(sources, memo), picks(sources, memo), echoes(sources, memo), standings(sources, memo)]
+    found = [updates(sources, memo), picks(sources, memo), echoes(sources, memo), standings(sources, memo)]
     return [*found, is_labelled(sources, memo), shown]
 
 

@@ -148,7 +148,7 @@ def test_a_role_cannot_be_forged_through_the_role_field() -> None:
     assert text.count("</quotes>") == 1
 
 
-def test_the_form() -> None:
+def test_quotes_are_rendered_in_order_with_gaps_between() -> None:
     sources = [source("One. Two. Three.", "user"), source("a\nb\nc", "assistant"), source("x y", "tool")]
     quotes = [Quote(2, 0, 3), Quote(0, 0, 4), Quote(0, 10, 16), Quote(1, 0, 1), Quote(1, 4, 5)]
     assert fence.render(sources, quotes) == f"{fence.OPEN}\nuser: One. … Three.\nassistant: a\n… c\ntool: x y\n{fence.CLOSE}"

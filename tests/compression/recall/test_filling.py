@@ -1,6 +1,6 @@
 """An explicit budget is used up: what bears on nothing follows what bears on the question.
 
-Lives here: that, and in which order. Does not belong here: what bears on a question (``test_ranking``).
+They do so and in which order. They leave out what bears on a question (``test_ranking``).
 """
 
 from __future__ import annotations

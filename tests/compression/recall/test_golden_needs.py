@@ -1,6 +1,6 @@
 """Quotes with what they need, in every room (``tests.support.golden`` says when to write the file anew).
 
-Lives here: several quotes of one message that overlap, touch, or need the same sentences. Does not belong here: which quotes a
+These tests cover several quotes of one message that overlap, touch, or need the same sentences. They leave out which quotes a
 question asks for (``test_golden.py``).
 """
 

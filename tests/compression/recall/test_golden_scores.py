@@ -1,7 +1,7 @@
 """What every passage is worth to a question, figure by figure (``tests.support.golden`` says when to write the file anew).
 
-Lives here: the score that decides among passages. A small figure in it moves no quote of most questions, and one of some. Does
-not belong here: what is quoted (``test_golden.py``).
+These tests cover the score that decides among passages. A small figure in it moves no quote of most questions, and one of some.
+They leave out what is quoted (``test_golden.py``).
 """
 
 from __future__ import annotations

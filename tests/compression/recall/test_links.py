@@ -1,7 +1,7 @@
 """Identifiers that lead from one message to another: from an order to its customer, from the customer to an address.
 
-Lives here: what folds quote for questions whose answer stands one or two identifiers away, and for questions of which the chat
-knows one word. Does not belong here: names that lead on, and the other scores (``test_ranking``).
+These tests show what folds quote for questions whose answer stands one or two identifiers away, and for questions of which the
+chat knows one word. They leave out names that lead on, and the other scores (``test_ranking``).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Messages that ask for little or nothing of what was said: what is quoted for them without a budget.
 
-Lives here: courtesies, summaries of what the conversation never named, several questions of which none bears on it. Does not
-belong here: what questions about the conversation get (``test_ranking``).
+These tests cover courtesies, summaries of what the conversation never named, several questions of which none bears on it. They
+leave out what questions about the conversation get (``test_ranking``).
 """
 
 from __future__ import annotations

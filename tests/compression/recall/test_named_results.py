@@ -16,7 +16,7 @@ from turnfold.compression.options import FoldOptions
 from turnfold.compression.recall.choosing import recall
 from turnfold.compression.recall.question import Question
 from turnfold.compression.text.quotes import Source
-from turnfold.compression.wire.chat import CHAT
+from turnfold.compression.wire.formats.chat import CHAT
 
 _SENDERS = ("Clara Weiss", "Dan Okoro", "Felix Baum", "Hana Sato", "Ivo Marek", "Julia Stern", "Karim Aziz", "Lotte Vries")
 _SUBJECTS = ("Venue contract", "Roof invoice", "Visa papers", "Server quote", "Bike lease", "Menu", "Burst pipe", "Flight")

@@ -1,6 +1,6 @@
 """Of a result's record of several lines that a question names, the lines are quoted that do not name it.
 
-Lives here: an agent's old result, twenty messages, and the question. Does not belong here: where records lie
+These tests cover an agent's old result, twenty messages, and the question. They leave out where records lie
 (``text.test_stanzas``), records of JSON that are named by a number (``test_whole_records``).
 """
 
@@ -20,7 +20,7 @@ from turnfold.compression.options import FoldOptions
 from turnfold.compression.recall.choosing import recall
 from turnfold.compression.recall.question import Question
 from turnfold.compression.text.quotes import Source
-from turnfold.compression.wire.chat import CHAT
+from turnfold.compression.wire.formats.chat import CHAT
 
 _NAMES: Final = [f"{a}{b}" for a in ("quay", "crane", "pilot", "ferry") for b in ("north", "south", "east", "west", "mid", "low")]
 _CODES: Final = {name: f"{n * 7919 % 9973:04d}" for n, name in enumerate(_NAMES)}

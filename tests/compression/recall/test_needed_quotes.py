@@ -1,8 +1,8 @@
 """What recall quotes of a long message: no claim without what limits, corrects or introduces it.
 
-Lives here: that, on cases of its own and on ``cases/limits.txt``: short texts of many fields with the limit in a neighbour of the
+They do so on cases of its own and on ``cases/limits.txt``: short texts of many fields with the limit in a neighbour of the
 claim's sentence, half of them never looked at while rules were written (``held``). A line of ``>>`` has claims (parted by ``|``),
-``=>``, and what must stand beside each (any one of several, parted by ``||``). Does not belong here: which sentence needs which
+``=>``, and what must stand beside each (any one of several, parted by ``||``). They leave out which sentence needs which
 (``text/test_ties.py``), which passages are the best (``test_ranking``).
 """
 

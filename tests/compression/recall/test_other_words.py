@@ -1,7 +1,7 @@
 """A question whose words the answer spells otherwise, or calls by another name.
 
-Lives here: what folds quote for mistyped questions, questions without accents, and those that name a kind of thing. Does not
-belong here: questions in the words of their answers (``test_ranking``).
+These tests show what folds quote for mistyped questions, questions without accents, and those that name a kind of thing. They
+leave out questions in the words of their answers (``test_ranking``).
 """
 
 from __future__ import annotations

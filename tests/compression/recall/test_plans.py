@@ -12,7 +12,7 @@ from tests.support.words import prose
 from turnfold.compression.fold import fold
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
-from turnfold.compression.wire.chat import CHAT
+from turnfold.compression.wire.formats.chat import CHAT
 
 _STEPS: Final = [f"Sample the {thing} of Porto" for thing in ("ledger", "harbour", "tariff", "parcel", "meter")]
 

@@ -1,6 +1,6 @@
 """Several questions in one message: each of them gets what it needs.
 
-Lives here: telling questions apart, and what folds quote for them. Does not belong here: single questions (``test_ranking``).
+These tests cover telling questions apart, and what folds quote for them. They leave out single questions (``test_ranking``).
 """
 
 from __future__ import annotations

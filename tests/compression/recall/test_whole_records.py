@@ -16,7 +16,7 @@ from tests.support.warm import WARM
 from tests.support.words import prose
 from turnfold.compression.fold import fold
 from turnfold.compression.options import FoldOptions
-from turnfold.compression.wire.chat import CHAT
+from turnfold.compression.wire.formats.chat import CHAT
 
 Record = dict[str, Any]
 

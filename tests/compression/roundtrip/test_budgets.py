@@ -1,7 +1,7 @@
 """How messages are brought within a budget: what goes first, what last, how close to the budget it ends (system E, E7).
 
-Lives here: the order and the size of the steps. Does not belong here: speed and linear work (``test_roundtrip``), laws over
-random messages (``test_roundtrip_laws``).
+These tests cover the order and the size of the steps. They leave out speed and linear work (``test_roundtrip``), laws over random
+messages (``test_roundtrip_laws``).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Messages that were edited or deleted between compressing and restoring.
 
-Lives here: what ``uncompress`` says of them. Does not belong here: originals that the store lacks (``test_roundtrip``).
+These tests show what ``uncompress`` says of them. They leave out originals that the store lacks (``test_roundtrip``).
 """
 
 from __future__ import annotations

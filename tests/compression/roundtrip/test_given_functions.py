@@ -1,7 +1,7 @@
 """What a caller's own counter or store may return, and what is said of anything else.
 
-Lives here: functions of the caller that break their promise. Does not belong here: options of the wrong type
-(``test_roundtrip``), scorers (``tests/compression/scorers``).
+These tests cover functions of the caller that break their promise. They leave out options of the wrong type (``test_roundtrip``),
+scorers (``tests/compression/scorers``).
 """
 
 from __future__ import annotations

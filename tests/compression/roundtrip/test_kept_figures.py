@@ -1,6 +1,6 @@
 """What a message has to be copied from stays in it by default: figures, identifiers, versions, paths, URLs.
 
-Lives here: texts of our own with known figures, for prose, runs and output of programs. Does not belong here: budgets
+These tests cover texts of our own with known figures, for prose, runs and output of programs. They leave out budgets
 (``test_budgets``).
 """
 

@@ -1,7 +1,7 @@
 """What a type checker says of options: every `type: ignore` here is an error that mypy must find, or `make check` fails
 (`warn_unused_ignores` of its strict mode).
 
-Lives here: calls that mypy refuses and accepts, and that at run time the same are refused. Does not belong here: what options do.
+These tests cover calls that mypy refuses and accepts, and that at run time the same are refused. They leave out what options do.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Reversible compression of messages, case by case (system E).
 
-Lives here: options, fields, what stays byte for byte, references, budgets, provenance, the trace. Does not belong here: laws over
+These tests cover options, fields, what stays byte for byte, references, budgets, provenance, the trace. They leave out laws over
 random messages (``test_roundtrip_laws``), summarizers (``flows/test_summarizers``).
 """
 
@@ -53,7 +53,7 @@ def test_defaults_and_fields() -> None:
     assert {"fits", "token_count", "recency_window"} <= set(compress(talk(20), {"token_budget": 100}).as_dict())
 
 
-def test_counting() -> None:
+def test_the_default_counter_takes_four_characters_for_a_token() -> None:
     assert [default_token_counter({"role": "user", "content": "x" * n}) for n in (0, 1, 7, 8)] == [0, 1, 2, 3]
     called = {"role": "assistant", "content": None, "tool_calls": [{"function": {"name": "read", "arguments": "{}"}}]}
     assert default_token_counter(called) == 2
@@ -329,7 +329,7 @@ def test_missing_originals_are_named_and_nothing_is_emptied() -> None:
     assert uncompress(result.messages, dict(result.verbatim).get).messages == talk(20)
 
 
-def test_restoring_ends() -> None:
+def test_originals_that_refer_to_each_other_do_not_restore_for_ever() -> None:
     own = {"role": "user", "content": "x", "metadata": {"turnfold": {"ids": ["k"], "summary_id": "s", "version": 0}}}
     assert uncompress([own], {"k": own}, recursive=True).messages == [own]
     wide = [{**own, "metadata": {"turnfold": {"ids": [f"k{n}"] * 100, "summary_id": f"s{n}", "version": 0}}} for n in range(5)]

@@ -1,6 +1,6 @@
 """Reversible compression: what holds for any messages and any options (rows E2, E5, E6, E7, E8, E11).
 
-Lives here: properties over random conversations. Does not belong here: single cases (``test_roundtrip``).
+These tests cover properties over random conversations. They leave out single cases (``test_roundtrip``).
 """
 
 from __future__ import annotations

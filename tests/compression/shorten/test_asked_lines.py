@@ -1,6 +1,6 @@
 """Of a long result the lines stay that the task asks for.
 
-Lives here: tables, records, configurations and diffs, and words that point to nothing. Does not belong here: lines that stay for
+These tests cover tables, records, configurations and diffs, and words that point to nothing. They leave out lines that stay for
 what they say (``test_facts``), recall.
 """
 

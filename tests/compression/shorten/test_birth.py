@@ -91,7 +91,7 @@ def test_small_json_keeps_its_keys_beside_its_values() -> None:
 
 
 @given(st.text(alphabet='ab \n\r\x1b[0m×{}",:|@1', max_size=80))
-def test_never_longer(text: str) -> None:
+def test_a_shaped_result_is_shorter_or_unchanged(text: str) -> None:
     shaped = shape(text, count)
     assert shaped == text or count(shaped) < count(text)
 

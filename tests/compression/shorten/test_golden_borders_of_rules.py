@@ -1,8 +1,8 @@
 """What becomes of texts and outputs at the borders of rules (``tests.support.golden`` says when to write the file anew).
 
-Lives here: bent texts of our cases, broken outputs of tools, odd JSON, and layers of one beside another; of 2,000 of them these
-are the ones in which a comparison somewhere in the engine met its border, or one part of a condition decided alone, where none
-before them had. Does not belong here: what is read in such texts (``text/test_golden_borders_of_rules.py``), lengths and shares
+These tests cover bent texts of our cases, broken outputs of tools, odd JSON, and layers of one beside another; of 2,000 of them
+these are the ones in which a comparison somewhere in the engine met its border, or one part of a condition decided alone, where
+none before them had. They leave out what is read in such texts (``text/test_golden_borders_of_rules.py``), lengths and shares
 (``test_golden_lines.py``).
 """
 

@@ -1,7 +1,7 @@
 """Lines that are cut, failures that are over, figures that touch a name: each just before, at and behind its border.
 
-``tests.support.golden`` says when to write the files anew. Lives here: edges of one rule at a time. Does not belong here: texts
-in which rules meet (``test_golden.py``).
+``tests.support.golden`` says when to write the files anew. These tests cover edges of one rule at a time. They leave out texts in
+which rules meet (``test_golden.py``).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Lines of every length in every form of output, byte for byte (``tests.support.golden`` says when to write the file anew).
 
-Lives here: texts whose lines are just under, at and over one length after the other, so that whatever tells short lines from long
-ones draws its border through one of them. Does not belong here: texts of odd pieces (``test_golden.py``).
+These tests cover texts whose lines are just under, at and over one length after the other, so that whatever tells short lines
+from long ones draws its border through one of them. They leave out texts of odd pieces (``test_golden.py``).
 """
 
 from __future__ import annotations

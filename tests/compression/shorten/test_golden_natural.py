@@ -1,6 +1,6 @@
 """What is left of natural texts (``tests.support.golden`` says when to write the file anew).
 
-Lives here: the first layer, facts, summaries and sifted histories of the same texts, in turn. Does not belong here: what a
+These tests cover the first layer, facts, summaries and sifted histories of the same texts, in turn. They leave out what a
 shortened text must not say (``text/test_meaning.py``), texts of odd pieces (``test_golden.py``).
 """
 

@@ -1,7 +1,7 @@
 """Phrases of the packaged lexicon side by side, and each of its rules as it is read.
 
-``tests.support.golden`` says when to write the files anew. Lives here: phrases that touch, nest and leave others behind once
-they are gone. Does not belong here: one phrase in a sentence of its own (``terse_cases``), lexicons of users
+``tests.support.golden`` says when to write the files anew. These tests cover phrases that touch, nest and leave others behind
+once they are gone. They leave out one phrase in a sentence of its own (``terse_cases``), lexicons of users
 (``test_golden_lexicons.py``).
 """
 

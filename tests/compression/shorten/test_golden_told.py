@@ -1,7 +1,7 @@
 """What is quoted of runs of messages where what users tell has a room of its own.
 
-``tests.support.golden`` says when to write the file anew. Lives here: odd messages, in rooms of every size, with an opening and
-without one. Does not belong here: runs without such a room (``test_golden.py``), rules of what tells something
+``tests.support.golden`` says when to write the file anew. These tests cover odd messages, in rooms of every size, with an opening
+and without one. They leave out runs without such a room (``test_golden.py``), rules of what tells something
 (``text/test_self_statements.py``).
 """
 

@@ -1,8 +1,8 @@
 """What lines and sentences are worth before anything is chosen (``tests.support.golden`` says when to write the files anew).
 
-Lives here: the figures that decide, whatever the room: weights, evidence and needs of every line, in every kind of output; what
-is noted of every sentence. A figure that is a little too large moves few outputs, but it is in here. Does not belong here: what
-is chosen by them (``test_golden.py``).
+These tests cover the figures that decide, whatever the room: weights, evidence and needs of every line, in every kind of output;
+what is noted of every sentence. A figure that is a little too large moves few outputs, but it is in here. They leave out what is
+chosen by them (``test_golden.py``).
 """
 
 from __future__ import annotations

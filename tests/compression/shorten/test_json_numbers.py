@@ -1,6 +1,6 @@
 """Numbers of JSON stay as they are written, in whatever the JSON is wrapped.
 
-Lives here: numbers that a reader of numbers would write otherwise. Does not belong here: which values are kept.
+These tests cover numbers that a reader of numbers would write otherwise. They leave out which values are kept.
 """
 
 from __future__ import annotations

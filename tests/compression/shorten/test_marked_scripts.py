@@ -1,6 +1,6 @@
 """Languages whose letters bear marks (vowel signs, points, accents apart) are read as language, so no sentence of theirs is cut.
 
-Lives here: short texts of one line, through the layers. Does not belong here: what one sentence needs of another (``text``).
+These tests cover short texts of one line, through the layers. They leave out what one sentence needs of another (``text``).
 """
 
 from __future__ import annotations

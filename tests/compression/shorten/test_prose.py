@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.support.cases import each
 from tests.support.growth import assert_linear
 from turnfold.compression.shorten.prose import join, shorten
-from turnfold.compression.text.dialogue.orders import standing_orders
+from turnfold.compression.text.dialogue.standing.orders import standing_orders
 from turnfold.compression.text.protect import BLOCK_KINDS
 from turnfold.compression.text.sentences import sentences
 from turnfold.compression.text.statements import statements
@@ -100,7 +100,7 @@ def _is_closed(fence: str) -> bool:
 
 @given(texts, st.integers(1, 120), st.sampled_from(["user", "assistant", "tool"]))
 @example(BROKEN_FENCE, 25, "user")
-def test_laws(text: str, keep: int, role: str) -> None:
+def test_what_is_left_is_shorter_and_made_of_the_texts_own_sentences(text: str, keep: int, role: str) -> None:
     short = shorten(text, keep, role=role, count=count)
     assert count(short) <= count(text)
     assert short == shorten(text, keep, role=role, count=count)

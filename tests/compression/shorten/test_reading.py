@@ -11,8 +11,9 @@ from tests.support import odd_texts
 from tests.support.cases import each
 from turnfold.compression.shorten.reading import Reader, read
 from turnfold.compression.shorten.sift import _centres, sift
-from turnfold.compression.text.dialogue.order_signs import ORDER_SIGNS
-from turnfold.compression.text.dialogue.orders import ORDER_CUES, is_standing_order
+from turnfold.compression.text.dialogue.standing.languages import ORDER_CUES
+from turnfold.compression.text.dialogue.standing.order_signs import ORDER_SIGNS
+from turnfold.compression.text.dialogue.standing.orders import is_standing_order
 
 _ROLES = ("user", "assistant")
 #: Each is told by other words: of manner, of a constraint, of rule, at its end, in two words that stand apart.

@@ -10,7 +10,7 @@ from tests.support.effort import draws
 from turnfold.compression import tokens
 from turnfold.compression.shorten.registry import ROOMY, ROWS, facts, within
 from turnfold.compression.text.data_blocks import data_blocks
-from turnfold.compression.text.kinds import KINDS
+from turnfold.compression.text.kind_signs.line_marks import KINDS
 
 LINES = (
     "",

@@ -1,6 +1,6 @@
 """What users have kept, step by step: it is the same whatever was read before, and each step is a message as it was.
 
-Lives here: properties of ``shorten.steps``. Does not belong here: what of it is forwarded
+These tests cover properties of ``shorten.steps``. They leave out what of it is forwarded
 (``tests/compression/fold/test_kept_entries``).
 """
 

@@ -93,7 +93,7 @@ talks = st.lists(
 
 
 @given(talks, st.integers(0, 200))
-def test_laws(talk: list[tuple[str, str]], budget: int) -> None:
+def test_quotes_are_ordered_verbatim_and_within_the_budget(talk: list[tuple[str, str]], budget: int) -> None:
     block = sources(talk)
     found = summarise(block, budget, count, Memo())
     assert list(found) == sorted(set(found))

@@ -1,8 +1,8 @@
 """Prose in fewer words.
 
-Lives here: the laws of ``shorten.terse``, a golden sentence for each phrase of the lexicon, and what must never change. Golden
-sentences are files under ``terse_cases``, one per stage: ``level | phrase``, the sentence, what becomes of it. Sentences in which
-a phrase carries the meaning are in ``terse_misuse.txt``: ``phrase | sentence``; there it stays at every level.
+These tests cover the laws of ``shorten.terse``, a golden sentence for each phrase of the lexicon, and what must never change.
+Golden sentences are files under ``terse_cases``, one per stage: ``level | phrase``, the sentence, what becomes of it. Sentences
+in which a phrase carries the meaning are in ``terse_misuse.txt``: ``phrase | sentence``; there it stays at every level.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Lines of data are shown under what they belong to: a field in its record, a setting in its section, words by their writer.
 
-Lives here: such data through ``registry.within``, at every limit. Does not belong here: which of the lines are shown.
+These tests cover such data through ``registry.within``, at every limit. They leave out which of the lines are shown.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What a program reports keeps its kind inside JSON and behind a label, as agents' frameworks hand it on.
 
-Lives here: FACTS of such texts beside those of the bare ones. Does not belong here: how each kind is shortened.
+These tests cover FACTS of such texts beside those of the bare ones. They leave out how each kind is shortened.
 """
 
 from __future__ import annotations

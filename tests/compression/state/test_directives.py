@@ -1,6 +1,6 @@
 """Every rule and every prompt of the directive grammar, without outside data.
 
-Lives here: the grammar's table as cases. Does not belong here: the proxy's side (guards, placement).
+These tests cover the grammar's table as cases. They leave out the proxy's side (guards, placement).
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ UPDATES: list[tuple[list[str], str | None, dict[str, str]]] = [
 
 
 @each(("texts", "premise", "policies"), UPDATES)
-def test_updates(texts: list[str], premise: str | None, policies: dict[str, str]) -> None:
+def test_a_directive_updates_the_state(texts: list[str], premise: str | None, policies: dict[str, str]) -> None:
     engine = after(*texts[:-1])
     decision = engine.step(texts[-1])
     expected = {"premise": premise, "policies": policies, "version": 2}
@@ -165,7 +165,7 @@ CLARIFIES: list[tuple[list[str], str, str]] = [
 
 
 @each(("texts", "text", "prompt"), CLARIFIES)
-def test_clarifies(texts: list[str], text: str, prompt: str) -> None:
+def test_a_directive_that_is_unclear_asks_and_changes_nothing(texts: list[str], text: str, prompt: str) -> None:
     engine = after(*texts)
     state = engine.state
     assert engine.step(text) == {"kind": "clarify", "state": None, "prompt_to_user": prompt}
@@ -199,7 +199,7 @@ NEITHER = [
 
 
 @each(("texts", "policies", "word"), [(*pending, word) for pending in PENDING for word in YES])
-def test_yes_applies(texts: list[str], policies: dict[str, str], word: str) -> None:
+def test_yes_applies_what_was_asked(texts: list[str], policies: dict[str, str], word: str) -> None:
     engine = after(*texts)
     assert engine.step(word)["kind"] == "update"
     assert engine.state["policies"] == policies

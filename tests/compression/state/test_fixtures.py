@@ -1,6 +1,6 @@
 """The contract's fixtures, run unchanged where the shared data is there, and a few of our own in the same form anywhere.
 
-Lives here: one runner per suite, as the fixtures' own README says they are run. Does not belong here: cases of another form.
+These tests cover one runner per suite, as the fixtures' own README says they are run. They leave out cases of another form.
 """
 
 from __future__ import annotations

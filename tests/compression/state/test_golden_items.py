@@ -1,6 +1,6 @@
 """Items of one word more, with joints at every place (``tests.support.golden`` says when to write the file anew).
 
-Lives here: directives whose item grows word by word, and blanks and breaks around them. Does not belong here: every pair of words
+These tests cover directives whose item grows word by word, and blanks and breaks around them. They leave out every pair of words
 (``test_golden_words.py``).
 """
 

@@ -1,7 +1,7 @@
 """Which messages are directives, word by word (``tests.support.golden`` says when to write the file anew).
 
-Lives here: every directive with up to three words of the classes that its rules tell apart, items and premises of every length,
-and replies to a question in every spelling. Does not belong here: what becomes of them in a conversation (``test_golden.py``).
+These tests cover every directive with up to three words of the classes that its rules tell apart, items and premises of every
+length, and replies to a question in every spelling. They leave out what becomes of them in a conversation (``test_golden.py``).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Ordinary sentences go to the model, directives go to the engine.
 
-Lives here: sentences of our own in English that begin as directives do, and directives that must pass; more of both in
-``cases``. Must not: what the engine makes of them.
+These tests cover sentences of our own in English that begin as directives do, and directives that must pass; more of both in
+``cases``. They leave out what the engine makes of them.
 """
 
 from __future__ import annotations

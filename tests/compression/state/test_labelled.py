@@ -1,7 +1,7 @@
 """Conversations under a label: the record is the truth, messages add to it, only a directive removes.
 
-Lives here: clients that send their whole history, a window, their newest message, an edited or a cut history; the record's
-bytes, and those of the last release. Must not: stores, sockets.
+These tests cover clients that send their whole history, a window, their newest message, an edited or a cut history; the record's
+bytes, and those of the last release. They use no store and no socket.
 """
 
 from __future__ import annotations

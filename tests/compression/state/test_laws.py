@@ -1,6 +1,6 @@
 """What holds for every state that messages can lead to.
 
-Lives here: Hypothesis properties of engine, serialisation and controller. Does not belong here: single cases.
+These tests cover Hypothesis properties of engine, serialisation and controller. They leave out single cases.
 """
 
 from __future__ import annotations

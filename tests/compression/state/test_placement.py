@@ -1,6 +1,6 @@
 """The state in a proxied conversation: verdicts, replay past clarifies, pins, folds.
 
-Lives here: conversations as a client and this proxy would make them, simulated without sockets. Does not belong here: bytes of
+These tests cover conversations as a client and this proxy would make them, simulated without sockets. They leave out bytes of
 requests.
 """
 

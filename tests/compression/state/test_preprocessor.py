@@ -1,6 +1,6 @@
 """Near forms put right by rules, drafts by a model: both checked alike, neither ever applied by itself.
 
-Lives here: cases of our own beside the contract's fixtures. Does not belong here: calls of any model.
+These tests cover cases of our own beside the contract's fixtures. They leave out calls of any model.
 """
 
 from __future__ import annotations

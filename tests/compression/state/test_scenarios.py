@@ -1,6 +1,6 @@
 """The scenario benchmark holds.
 
-Lives here: one run of it. Does not belong here: scenarios (``benchmarks/state_scenarios.py`` has them).
+These tests cover one run of it. They leave out scenarios (``benchmarks/state_scenarios.py`` has them).
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """The longest run of messages that a record has seen.
 
-Lives here: its definition tried out on short sequences, its growth. Must not: what becomes of messages (``test_labelled.py``).
+These tests cover its definition tried out on short sequences, its growth. They leave out what becomes of messages
+(``test_labelled.py``).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Which names and figures a summary may say in another form than its text (``tests.support.golden`` says when to write anew).
 
-Lives here: names with more and more letters more or less, shares of what is said. Does not belong here: other faults
+These tests cover names with more and more letters more or less, shares of what is said. They leave out other faults
 (``test_golden.py``).
 """
 

@@ -1,6 +1,6 @@
 """What a text says goes before what stands beside it: headers of mails, quoted mails, sources of an article, buttons of a page.
 
-Lives here: that the shorter forms of such texts say what is new in them. Does not belong here: writers of comments
+These tests show that the shorter forms of such texts say what is new in them. They leave out writers of comments
 (``test_threads.py``), quoted lines (``test_layout.py``).
 """
 

@@ -1,6 +1,6 @@
 """Output between sentences: what somebody says around a small table, a report or a listing is language, and stays.
 
-Lives here: short texts of each kind with sentences around them, in blocks, layers and FACTS. Does not belong here: long output
+These tests cover short texts of each kind with sentences around them, in blocks, layers and FACTS. They leave out long output
 (``test_kinds``), what a user says beside a long paste (``test_own_words``).
 """
 

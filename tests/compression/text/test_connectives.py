@@ -1,7 +1,7 @@
 """A claim is shown with the sentence behind it that opens with "but", "however", "except", in any of the languages of the table.
 
-Lives here: ties by connectives of languages that other files of ties have few cases of (``cases/connectives.txt``: half,
-language, a claim and what limits it). Does not belong here: what else ties one sentence to another.
+These tests cover ties by connectives of languages that other files of ties have few cases of (``cases/connectives.txt``: half,
+language, a claim and what limits it). They leave out what else ties one sentence to another.
 """
 
 from __future__ import annotations

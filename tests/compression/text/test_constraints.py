@@ -11,8 +11,8 @@ from tests.support.words import prose
 from turnfold.compression.fold import fold
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
-from turnfold.compression.text.dialogue.orders import standing_orders
-from turnfold.compression.wire.chat import CHAT
+from turnfold.compression.text.dialogue.standing.orders import standing_orders
+from turnfold.compression.wire.formats.chat import CHAT
 
 # Every second one was held out while the forms were made.
 _LIMITS = [

@@ -1,6 +1,6 @@
 """Sentences that a page, a caption or a verse cuts in two, and lines that say how others are to be read.
 
-Lives here: that no part of a text shows the one without the other, through layers, facts and summaries.
+These tests show that no part of a text shows the one without the other, through layers, facts and summaries.
 """
 
 from __future__ import annotations

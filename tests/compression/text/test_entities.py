@@ -51,7 +51,7 @@ CASES = [
 
 
 @each(("text", "mention", "kind"), CASES)
-def test_kinds(text: str, mention: str, kind: str) -> None:
+def test_each_entity_has_its_kind(text: str, mention: str, kind: str) -> None:
     found = [(e.text, e.kind) for e in entities(text)]
     assert any(mention in name and k == kind for name, k in found), found
 

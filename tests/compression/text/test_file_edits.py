@@ -1,6 +1,6 @@
 """Edits in every form that agents write are read from a message's text.
 
-Lives here: `text.file_edits` alone. Does not belong here: what folds make of them (``fold.test_file_state``).
+These tests cover `text.file_edits` alone. They leave out what folds make of them (``fold.test_file_state``).
 """
 
 from __future__ import annotations

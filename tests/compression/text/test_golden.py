@@ -14,10 +14,10 @@ from turnfold.compression.fit.middle import cut_middle
 from turnfold.compression.text import lower, words
 from turnfold.compression.text.data_blocks import data_blocks
 from turnfold.compression.text.dialogue import requests
-from turnfold.compression.text.dialogue.orders import begins_with_command, is_standing_order, may_order, standing_orders
 from turnfold.compression.text.dialogue.own_words import asks, own_words
 from turnfold.compression.text.dialogue.self_statements import statement_weight
 from turnfold.compression.text.dialogue.signals import signal_weight, signals
+from turnfold.compression.text.dialogue.standing.orders import begins_with_command, is_standing_order, may_order, standing_orders
 from turnfold.compression.text.duplicates import duplicates, near_duplicates
 from turnfold.compression.text.figures import figures
 from turnfold.compression.text.inline import tokens

@@ -1,7 +1,7 @@
 """Characters at the borders of what a script is, and lines with more and more words that are plain.
 
-``tests.support.golden`` says when to write the files anew. Lives here: each range of characters that a rule names, shares of the
-words of one line. Does not belong here: lines of two kinds (``odd_texts.of_every_share``).
+``tests.support.golden`` says when to write the files anew. These tests cover each range of characters that a rule names, shares
+of the words of one line. They leave out lines of two kinds (``odd_texts.of_every_share``).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """What is read in texts that stand at the borders of rules (``tests.support.golden`` says when to write the file anew).
 
-Lives here: natural texts of our cases, bent by a word, a mark or a sentence until a comparison somewhere in the engine met its
-border, or one part of a condition decided alone. Of 5,000 bent texts these are the ones that met a border which none before them
-had met. Does not belong here: the cases as they are (``test_golden_natural.py``), made-up texts of every length
+These tests cover natural texts of our cases, bent by a word, a mark or a sentence until a comparison somewhere in the engine met
+its border, or one part of a condition decided alone. Of 5,000 bent texts these are the ones that met a border which none before
+them had met. They leave out the cases as they are (``test_golden_natural.py``), made-up texts of every length
 (``test_golden_ladders.py``).
 """
 

@@ -1,7 +1,7 @@
 """What belongs together in short dialogues and lists (``tests.support.golden`` says when to write the file anew).
 
-Lives here: pieces that tie sentences, side by side in every order, with and without a speaker. Does not belong here: one phrase
-in each place (``test_golden_ties.py``).
+These tests cover pieces that tie sentences, side by side in every order, with and without a speaker. They leave out one phrase in
+each place (``test_golden_ties.py``).
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from random import Random
 from typing import Final
 
 from tests.support import golden
-from turnfold.compression.text.dialogue.orders import standing_orders
 from turnfold.compression.text.dialogue.own_words import own_words
+from turnfold.compression.text.dialogue.standing.orders import standing_orders
 from turnfold.compression.text.statements import objection, statements
 
 FILES = Path(__file__).parent / "golden"

@@ -1,8 +1,8 @@
 """Which sentences need which where more and more words that join clauses stand in them (``tests.support.golden`` says when to
 write the file anew).
 
-Lives here: the sentences of ``test_golden_ladders.py`` with words between that make what follows another clause. Does not belong
-here: words that mean nothing to any rule (there).
+These tests cover the sentences of ``test_golden_ladders.py`` with words between that make what follows another clause. They leave
+out words that mean nothing to any rule (there).
 """
 
 from __future__ import annotations

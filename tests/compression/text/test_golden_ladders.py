@@ -1,7 +1,7 @@
 """Which sentences need which, one word or one sentence more at a time (``tests.support.golden`` says when to write anew).
 
-Lives here: for each rule that counts a sentence that it is for, made longer word by word, and moved away from what it speaks of
-sentence by sentence, so that every limit lies between two of them. Does not belong here: one phrase in each place
+These tests cover for each rule that counts a sentence that it is for, made longer word by word, and moved away from what it
+speaks of sentence by sentence, so that every limit lies between two of them. They leave out one phrase in each place
 (``test_golden_ties.py``), texts of odd pieces (``test_golden.py``).
 """
 
@@ -16,9 +16,9 @@ from random import Random
 from typing import Any, Final
 
 from tests.support import golden
-from turnfold.compression.text.dialogue.orders import is_standing_order
 from turnfold.compression.text.dialogue.self_statements import statement_weight
 from turnfold.compression.text.dialogue.signals import signal_weight
+from turnfold.compression.text.dialogue.standing.orders import is_standing_order
 from turnfold.compression.text.names.entities import entities
 from turnfold.compression.text.sentences import sentences
 from turnfold.compression.text.statements import objection, statements

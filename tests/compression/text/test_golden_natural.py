@@ -1,8 +1,8 @@
 """Which sentences of natural texts need which (``tests.support.golden`` says when to write the file anew).
 
-Lives here: every text as it was written, with a paragraph for each line, and with all of it in one paragraph, so that each rule
-for lines, items and speakers meets texts in which it holds and such in which it must not. Does not belong here: what has to be
-tied (``test_meaning.py``), texts of odd pieces (``test_golden.py``).
+These tests cover every text as it was written, with a paragraph for each line, and with all of it in one paragraph, so that each
+rule for lines, items and speakers meets texts in which it holds and such in which it must not. They leave out what has to be tied
+(``test_meaning.py``), texts of odd pieces (``test_golden.py``).
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """What is read in short messages that ask for something, tell or change it (``tests.support.golden`` says when to write the file
 anew).
 
-Lives here: messages, and texts below a question, that small changes of the rules tell apart: they were searched for by machine,
-for rules of `text.dialogue`. Does not belong here: what a fold makes of them (``fold``), how sentences hold
-together (``test_golden_borders_of_rules.py``).
+These tests cover messages, and texts below a question, that small changes of the rules tell apart: they were searched for by
+machine, for rules of `text.dialogue`. They leave out what a fold makes of them (``fold``), how sentences hold together
+(``test_golden_borders_of_rules.py``).
 """
 
 from __future__ import annotations
@@ -18,15 +18,10 @@ from tests.support import golden
 from turnfold.compression.memo import Memo, digest
 from turnfold.compression.text import words
 from turnfold.compression.text.dialogue import (
-    constraints,
     echoes,
     handed_files,
-    manner,
-    once,
-    orders,
     overall,
     own_words,
-    renewals,
     replaced_lines,
     requests,
     self_statements,
@@ -36,8 +31,10 @@ from turnfold.compression.text.dialogue import (
     told_before,
     transcripts,
     turns,
+    updates,
     worked_examples,
 )
+from turnfold.compression.text.dialogue.standing import constraints, manner, once, orders
 from turnfold.compression.text.dialogue.wanted import (
     code_blocks,
     code_definitions,
@@ -293,7 +290,7 @@ def _earlier(text: str) -> Any:
 
 #: What is read in the lines of a text, as if they were messages of a talk.
 _TALKED: Final[Mapping[str, Callable[[str], Any]]] = {
-    "renewals": lambda text: renewals.renewals(_sources(text), Memo()),
+    "renewals": lambda text: updates.updates(_sources(text), Memo()),
     "standings": lambda text: standings.standings(_sources(text), Memo()),
     "standings behind": _earlier,
     "echoes": lambda text: (echoes.echoes(_sources(text), Memo()), [*short_exchanges.short_exchanges(_sources(text))]),

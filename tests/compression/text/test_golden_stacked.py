@@ -1,7 +1,7 @@
 """Lines of every kind above one another (``tests.support.golden`` says when to write the file anew).
 
-Lives here: headings, titles, labels, items, rows and sentences in every order of three, with and without blank lines between.
-Does not belong here: more and more lines of one kind (``test_golden_ladders.py``).
+These tests cover headings, titles, labels, items, rows and sentences in every order of three, with and without blank lines
+between. They leave out more and more lines of one kind (``test_golden_ladders.py``).
 """
 
 from __future__ import annotations

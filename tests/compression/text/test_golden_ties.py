@@ -1,7 +1,7 @@
 """Which sentences need which, and what is read where marks are set otherwise (``tests.support.golden`` says when to write anew).
 
-Lives here: one phrase of each list of ties in each place that a rule asks for, and texts with every mark in its other form: a
-typographic apostrophe, a full-width colon, a blank that does not break. Does not belong here: texts of odd pieces
+These tests cover one phrase of each list of ties in each place that a rule asks for, and texts with every mark in its other form:
+a typographic apostrophe, a full-width colon, a blank that does not break. They leave out texts of odd pieces
 (``test_golden.py``).
 """
 

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from tests.support.cases import each
 from turnfold.compression.text.blocks import formulas, sql
 from turnfold.compression.text.data_blocks import data_blocks
-from turnfold.compression.text.kinds import KINDS, kind_of, parts
+from turnfold.compression.text.kind_signs.line_marks import KINDS
+from turnfold.compression.text.kinds import kind_of, parts
 
 SAMPLES = {
     "json": '{"a": [1, 2], "b": {"c": null}}',

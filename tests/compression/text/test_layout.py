@@ -1,6 +1,6 @@
 """What the place on the page ties: enumerations, messages of a chat, captions, quoted mail, titles, votes, line ends of Windows.
 
-Lives here: texts as people paste them, each with what a claim in it is not to be read without. Does not belong here: ties told by
+These tests cover texts as people paste them, each with what a claim in it is not to be read without. They leave out ties told by
 words (``test_following_ties`` and its neighbours), lines broken at a column (``test_wrapped_lines``).
 """
 

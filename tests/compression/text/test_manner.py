@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.support.cases import each
-from turnfold.compression.text.dialogue.manner import tells_manner
-from turnfold.compression.text.dialogue.orders import is_standing_order, standing_orders
+from turnfold.compression.text.dialogue.standing.manner import tells_manner
+from turnfold.compression.text.dialogue.standing.orders import is_standing_order, standing_orders
 
 
 @each(

@@ -1,8 +1,8 @@
 """What a shortened text says is what the whole says: where a claim is shown, so is what limits, corrects or heads it.
 
-Lives here: natural texts of 19 languages (``meaning.txt``, ``structures.txt``, ``references.txt``, ``paragraphs.txt``,
+These tests cover natural texts of 19 languages (``meaning.txt``, ``structures.txt``, ``references.txt``, ``paragraphs.txt``,
 ``distant.txt`` and ``domains.txt`` in ``cases``), alone and within a longer text, through layers, FACTS, summaries and the round
-trip. Does not belong here: which rule ties what (``test_ties.py`` and its neighbours).
+trip. They leave out which rule ties what (``test_ties.py`` and its neighbours).
 
 A case of the files is a line with its half (``open``: looked at while the rules were written; ``held``: not) and language, a
 text, and lines of ``>>``, claims (parted by ``|``), ``=>``, and what must stand beside each (any one of several, parted by

@@ -1,6 +1,6 @@
 """Times of logs of several days, days that a message names, and failed tests: what is read, and what only looks like it.
 
-Lives here: reading texts and questions alone. Does not belong here: what recall quotes of them (``fold.test_named_moments``,
+These tests cover reading texts and questions alone. They leave out what recall quotes of them (``fold.test_named_moments``,
 ``fold.test_printed_parts``).
 """
 

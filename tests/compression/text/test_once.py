@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.support.cases import each
-from turnfold.compression.text.dialogue.orders import standing_orders
+from turnfold.compression.text.dialogue.standing.orders import standing_orders
 
 
 @each(

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from tests.support.cases import each
 from tests.support.growth import assert_linear, repeated
-from turnfold.compression.text.dialogue.orders import is_standing_order, may_order, standing_orders
 from turnfold.compression.text.dialogue.signals import signal_weight, signal_weights, signals
+from turnfold.compression.text.dialogue.standing.orders import is_standing_order, may_order, standing_orders
 from turnfold.compression.text.heard import HeardWords
 from turnfold.compression.text.lower import lower_text, words
 from turnfold.compression.text.sentences import sentences
@@ -208,7 +208,7 @@ def test_hostile_text_takes_linear_time(unit: str) -> None:
         ("Nice weather.", ()),
     ],
 )
-def test_signals(sentence: str, expected: tuple[str, ...]) -> None:
+def test_sentences_have_their_signals(sentence: str, expected: tuple[str, ...]) -> None:
     assert signals(sentence) == expected
     assert (signal_weight(sentence) > 0) == bool(expected)
     assert signal_weight(sentence) <= 1

@@ -1,6 +1,6 @@
 """A claim and what limits it over the details between, and sentences that say when, by whom or how far others are meant.
 
-Lives here: ``over_details`` and ``governing``, through ``statements``. Does not belong here: limits next to their claim
+These tests cover ``over_details`` and ``governing``, through ``statements``. They leave out limits next to their claim
 (``test_scopes``), what layers show of such texts (``test_meaning``).
 """
 

@@ -30,7 +30,7 @@ def _pieces(first: str, second: str) -> tuple[int, ...]:
         ("The contract:", "(continued)"),
     ],
 )
-def test_pieces(first: str, second: str) -> None:
+def test_two_pieces_of_one_text_belong_together(first: str, second: str) -> None:
     assert _pieces(first, second) == (0, 2)
 
 

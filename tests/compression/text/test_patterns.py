@@ -51,7 +51,7 @@ _ON_SHORT_TEXTS: Final = {
     "an error's text, of which so much is read (SCANNED)": "compression.fit.overflow.TABLE compression.fit.overflow._OF_SOMEBODY",
     "a message of some hundred characters (_LONGEST, _MOST), or a sentence of one": """
         compression.recall.wholes.needed_rows._BETWEEN
-        compression.text.dialogue.constraints._BY_CUE
+        compression.text.dialogue.standing.constraints._BY_CUE
         compression.text.dialogue.echoes._OPENING
         compression.text.dialogue.overall.FORMS
         compression.text.dialogue.overall._OVERALL
@@ -75,7 +75,7 @@ _ON_SHORT_TEXTS: Final = {
         compression.text.file_edits._FILE
         compression.text.file_edits._TAGGED
         compression.text.heads._SET
-        compression.text.kinds._MARKS
+        compression.text.kind_signs.line_marks._MARKS
         compression.wire.reports._CHANGES
     """,
     "the end of a piece, or a piece, which is a sentence or part of one": """

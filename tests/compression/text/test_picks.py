@@ -48,7 +48,7 @@ def test_a_short_message_picks_by_place(said: str, item: str) -> None:
     assert _picked("hotels?", f">{_LIST}", said) == [item]
 
 
-def test_letters() -> None:
+def test_an_option_is_picked_by_its_letter() -> None:
     assert _picked("?", f">{_LETTERS}", "Option B, aber ohne den Nachtisch") == ["B) Tafelrunde, 55 Euro"]
 
 

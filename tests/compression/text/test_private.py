@@ -27,7 +27,7 @@ from turnfold.compression.text.private import REDACTED, Redactor, is_private, re
         ("private matters", "private matters"),
     ],
 )
-def test_redact(text: str, public: str) -> None:
+def test_private_text_is_removed(text: str, public: str) -> None:
     assert redact(text) == public
     assert is_private(text) == (text != public)
 

@@ -1,6 +1,6 @@
 """How far a rule looks, on both sides of its border: each case is one rule, one step nearer and one step farther.
 
-Lives here: borders that texts of odd pieces do not meet. Does not belong here: what the rules mean (the tests of each rule).
+These tests cover borders that texts of odd pieces do not meet. They leave out what the rules mean (the tests of each rule).
 """
 
 from __future__ import annotations

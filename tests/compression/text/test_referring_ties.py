@@ -1,7 +1,7 @@
 """A sentence is shown with what it refers to without naming it, and a claim with the comment that denies or limits it.
 
-Lives here: one case for each kind of reference, beside one that looks like it and refers to nothing. Does not belong here:
-natural texts (``test_meaning.py``).
+These tests cover one case for each kind of reference, beside one that looks like it and refers to nothing. They leave out natural
+texts (``test_meaning.py``).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Which messages ask for a summary of the conversation, and which only have the word in them.
 
-Lives here: single messages. Does not belong here: what is quoted to them.
+These tests cover single messages. They leave out what is quoted to them.
 """
 
 from __future__ import annotations

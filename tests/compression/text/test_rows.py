@@ -1,7 +1,7 @@
 """Rows as tools print them: each is one record, and no passage ends within one.
 
-Lives here: cells that look like the end of a sentence, values over several lines. Does not belong here: JSON and XML on one line
-(``recall.test_records``), tables in pages (``test_framed``).
+These tests cover cells that look like the end of a sentence, and values over several lines. They leave out JSON and XML on one
+line (``recall.test_records``) and tables in pages (``test_framed``).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What limits a claim by its number, or says of "this" where it holds, and lines that say whose the lines below them are.
 
-Lives here: ``numbered_ties``, ``scope_ties``, and lines of names and times (``heads``), through ``statements``. Does not belong
-here: what layers show of such texts (``test_layers``), ties by other words (the other tests of ties).
+These tests cover ``numbered_ties``, ``scope_ties``, and lines of names and times (``heads``), through ``statements``. They leave
+out what layers show of such texts (``test_layers``), ties by other words (the other tests of ties).
 
 A case is a claim, a sentence that it must not be shown without, and the text's other sentences, in their order.
 """

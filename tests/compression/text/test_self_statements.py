@@ -1,6 +1,6 @@
 """What users state about themselves, the task and its limits weighs more than talk, in scripts without blanks too.
 
-Lives here: ``statement_weight``. Does not belong here: which statements a context keeps (``tests/compression/test_budgeted.py``).
+These tests cover ``statement_weight``. They leave out which statements a context keeps (``tests/compression/test_budgeted.py``).
 """
 
 from __future__ import annotations

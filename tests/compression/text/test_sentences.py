@@ -38,7 +38,7 @@ CASES = [
 
 
 @each(("text", "expected"), CASES)
-def test_cuts(text: str, expected: list[str]) -> None:
+def test_a_text_is_cut_into_its_sentences(text: str, expected: list[str]) -> None:
     assert [s.of(text) for s in sentences(text)] == expected
 
 

@@ -16,8 +16,8 @@ from turnfold.compression.shorten.exact_pieces import holds_exact
 from turnfold.compression.shorten.prose import has_order
 from turnfold.compression.text import inline, words, wrapped_lines
 from turnfold.compression.text.dialogue import overall, requests, told_before
-from turnfold.compression.text.dialogue.orders import orders_nothing
 from turnfold.compression.text.dialogue.self_statements import fact_weight
+from turnfold.compression.text.dialogue.standing.orders import orders_nothing
 from turnfold.compression.text.figures import figures, figures_by_span, figures_by_start
 from turnfold.compression.text.lexicon import lexicon
 from turnfold.compression.text.lower import PHRASE_START, joined_words, joined_words_within, lower_text, words_within

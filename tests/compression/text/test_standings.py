@@ -45,11 +45,11 @@ def test_a_figure_for_the_same_is_told_anew(texts: tuple[str, str]) -> None:
         ("600 g flour.", "250 g butter."),
     ],
 )
-def test_other_figures_renew_nothing(texts: tuple[str, str]) -> None:
+def test_other_figures_update_nothing(texts: tuple[str, str]) -> None:
     assert _pairs(_said(*texts)) == []
 
 
-def test_of_several_the_newest_renews_all() -> None:
+def test_of_several_the_newest_updates_all() -> None:
     assert _pairs(_said("20 arrows left.", "18 arrows left.", "28 arrows left.")) == [(2, 0), (2, 1)]
 
 
@@ -110,7 +110,7 @@ def _talk(draw: random.Random, messages: int) -> list[Source]:
 
 
 @each("seed", every(2, [*range(40)]))
-def test_messages_behind_others_renew_the_same_as_in_one_row(seed: int) -> None:
+def test_messages_behind_others_update_the_same_as_in_one_row(seed: int) -> None:
     draw = random.Random(seed)
     size, behind = draw.choice(((0, 9), (30, 0), (30, 1), (60, 25), (400, 12), (300, 190), (20, 420)))
     said = _talk(draw, size + behind)
@@ -119,6 +119,6 @@ def test_messages_behind_others_renew_the_same_as_in_one_row(seed: int) -> None:
     assert standings_behind(earlier, said[size:], Memo()) == expected
 
 
-def test_cases_of_messages_behind_others_renew_some() -> None:
+def test_cases_of_messages_behind_others_update_some() -> None:
     found = [one for seed in range(9) for one in standings(_talk(random.Random(seed), 60), Memo()) if one.older < 40 <= one.newer]
     assert len(found) > 9

@@ -1,6 +1,6 @@
 """The record of several lines that a place in a program's output lies in.
 
-Lives here: the layouts, and lines that are records of their own. Does not belong here: which record a question names
+These tests cover the layouts, and lines that are records of their own. They leave out which record a question names
 (``recall.test_named_stanzas``).
 """
 

@@ -1,6 +1,6 @@
 """Posts and comments as they are copied from a page: who wrote them is told in a line of its own, with how long ago.
 
-Lives here: threads in the forms of several sites, and texts that only look alike. Does not belong here: chats with a time of day
+These tests cover threads in the forms of several sites, and texts that only look alike. They leave out chats with a time of day
 (``test_layout.py``, ``test_golden_dialogues.py``).
 """
 

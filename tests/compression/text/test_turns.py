@@ -1,6 +1,6 @@
 """Turns of a conversation that stands in one text.
 
-Lives here: what is one, and how recall cuts it. Does not belong here: what a speaker's label governs (``test_ties``).
+These tests show what is one, and how recall cuts it. They leave out what a speaker's label governs (``test_ties``).
 """
 
 from __future__ import annotations

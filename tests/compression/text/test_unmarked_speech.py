@@ -1,7 +1,7 @@
 """Speech without punctuation is shown in passages, not in lines: what is dictated, and transcripts of videos.
 
-Lives here: talks in three languages as one line, in lines of a width, with times, and texts that only look alike. Does not belong
-here: captions and chats whose sentences have ends (``test_layout.py``).
+These tests cover talks in three languages as one line, in lines of a width, with times, and texts that only look alike. They
+leave out captions and chats whose sentences have ends (``test_layout.py``).
 """
 
 from __future__ import annotations

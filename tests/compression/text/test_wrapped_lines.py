@@ -1,6 +1,6 @@
 """Text that was broken at a column: mails, notes, commit messages. A sentence goes on in the next line.
 
-Lives here: where such text is cut, and that layers show whole sentences of it. Does not belong here: where sentences end within a
+These tests show where such text is cut, and that layers show whole sentences of it. They leave out where sentences end within a
 line (``test_sentences``), output of programs (``test_between_sentences``).
 """
 

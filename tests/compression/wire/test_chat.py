@@ -17,14 +17,15 @@ from hypothesis import strategies as st
 from tests.support.bodies import Message, messages_of, raw_messages
 from tests.support.cases import each
 from tests.support.conversations import bodies, conversations, odd_conversations
+from tests.support.drawn_changes import drawn_changes
 from tests.support.effort import costly, draws
 from turnfold.compression import tokens
 from turnfold.compression.errors import FoldRejected
 from turnfold.compression.memo import Memo
 from turnfold.compression.wire.bodies import Layout, read_body
-from turnfold.compression.wire.chat import CHAT
-from turnfold.compression.wire.conversation import Beside, Changes, Conversation
+from turnfold.compression.wire.changes import Beside, Changes
 from turnfold.compression.wire.edits import apply, invert
+from turnfold.compression.wire.formats.chat import CHAT
 
 TEXTS = st.text(max_size=30).map(lambda text: text * 400)
 TURNS = st.lists(st.tuples(st.sampled_from(["user", "assistant", "tool"]), TEXTS), min_size=1, max_size=40)
@@ -131,33 +132,6 @@ def _value_at(data: Any, path: tuple[str | int, ...]) -> Any:
 
 # -- changes written back ------------------------------------------------------------------------------------------------------
 
-new_texts = st.text(st.sampled_from('ab "\\\n\u2028\u00e9\U0001f600\x00'), max_size=12)
-beside = st.lists(new_texts.filter(str.strip), max_size=2).map(tuple)
-
-
-@st.composite
-def changes_of(draw: st.DrawFn, read: Conversation) -> Changes:
-    """Any changes that a fold could ask for: runs in any order, next to each other, at either end, all of it."""
-    indices = range(len(read.messages))
-    gone = draw(st.sets(st.sampled_from(indices))) if indices else set()
-    end = draw(st.sampled_from(["", "first", "last", "all"]))
-    gone |= {"": set(), "first": {0}, "last": {len(indices) - 1}, "all": set(indices)}[end] if indices else set()
-    kept = [i for i in indices if i not in gone]
-    texts = {}
-    for i in draw(st.sets(st.sampled_from(kept))) if kept else ():
-        places = [t.path for t in (*read.messages[i].texts, *read.messages[i].arguments)]
-        texts[i] = {path: draw(new_texts) for path in places if draw(st.booleans())}
-    users = [i for i in kept if read.messages[i].role == "user" and read.messages[i].holds]
-    some = st.sets(st.sampled_from(users)) if users else st.just(set[int]())
-    apart = draw(some)
-    return Changes(
-        dropped=tuple(draw(st.permutations([(i, i + 1) for i in gone]))),
-        texts=texts,
-        beside={i: Beside(draw(beside), draw(beside)) for i in draw(some)},
-        apart=frozenset(apart),
-        breakpoint=draw(st.sampled_from(sorted(apart))) if apart else None,
-    )
-
 
 def _changed(messages: list[Message], changes: Changes) -> list[Message]:
     """The same on parsed messages: what the written body has to say."""
@@ -189,7 +163,7 @@ def _part(text: str) -> Message:
 @given(bodies(everything), st.data())
 def test_changes_come_out_as_they_were_asked_for_and_go_back(body: bytes, data: st.DataObject) -> None:
     read = CHAT.read(body, Memo())
-    changes = data.draw(changes_of(read))
+    changes = data.draw(drawn_changes(read))
     after = read.with_changes(changes, Memo())
     before, now = json.loads(body), json.loads(after.body)
     assert now == before | {"messages": _changed(before["messages"], changes)}

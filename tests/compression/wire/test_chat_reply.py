@@ -1,6 +1,6 @@
 """Our own answers read as any other completion.
 
-Lives here: bodies and streams checked by the SDK's own types. Does not belong here: sockets.
+These tests cover bodies and streams checked by the SDK's own types. They leave out sockets.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import pytest
 from openai.types.chat import ChatCompletion, ChatCompletionChunk
 
 from tests.support.cases import each
-from turnfold.compression.wire.chat_reply import ChatReply, completion, reply_to, stream
+from turnfold.compression.wire.formats.chat_reply import ChatReply, completion, reply_to, stream
 
 TEXT = 'Did you mean to use "podman" instead?\nSay so.'
 

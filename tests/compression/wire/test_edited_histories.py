@@ -1,6 +1,6 @@
 """Histories that are cut, edited, or put behind another beginning are read as if nothing had been remembered.
 
-Lives here: one memory for many requests that share parts. Does not belong here: histories that only grow (each wire's own tests).
+These tests cover one memory for many requests that share parts. They leave out histories that only grow (each wire's own tests).
 """
 
 from __future__ import annotations

@@ -17,7 +17,8 @@ from turnfold.compression.errors import FoldRejected
 from turnfold.compression.fold import conversation_tokens
 from turnfold.compression.memo import Memo
 from turnfold.compression.summary.calls import ModelCall
-from turnfold.compression.wire.conversation import Changes, Conversation
+from turnfold.compression.wire.changes import Changes
+from turnfold.compression.wire.conversation import Conversation
 from turnfold.compression.wire.model_calls import WireName, read_reply, write_call
 from turnfold.compression.wire.wires import read_any
 

@@ -1,7 +1,7 @@
 """Which messages of text agents hold what a program gave (``tests.support.golden`` says when to write the file anew).
 
-Lives here: conversations in which every way to end a call meets every way to frame what came of it, again and again, broken off,
-or with a person among them. Does not belong here: which of them must be told (``fold/test_reports.py``).
+These tests cover conversations in which every way to end a call meets every way to frame what came of it, again and again, broken
+off, or with a person among them. They leave out which of them must be told (``fold/test_reports.py``).
 """
 
 from __future__ import annotations

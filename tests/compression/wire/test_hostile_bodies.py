@@ -13,10 +13,10 @@ from tests.support.warm import WARM
 from turnfold.compression.errors import FoldRejected
 from turnfold.compression.fold import fold
 from turnfold.compression.options import FoldOptions
-from turnfold.compression.wire.chat import CHAT
 from turnfold.compression.wire.conversation import Wire
-from turnfold.compression.wire.messages import MESSAGES
-from turnfold.compression.wire.responses import RESPONSES
+from turnfold.compression.wire.formats.chat import CHAT
+from turnfold.compression.wire.formats.messages import MESSAGES
+from turnfold.compression.wire.formats.responses import RESPONSES
 
 CALL = {"id": "a", "type": "function", "function": {"name": "n", "arguments": '{"x": 1}'}}
 TURNS: dict[str, list[Any]] = {

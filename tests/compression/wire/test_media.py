@@ -1,6 +1,6 @@
 """What a marker says of something attached: its kind, name and size, on each wire, and nothing that looks like a marker.
 
-Lives here: labels. Does not belong here: which attachments stay (``tests/compression/fold/test_attachments.py``).
+These tests cover labels. They leave out which attachments stay (``tests/compression/fold/test_attachments.py``).
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from typing import Any, Final
 
 from tests.support.cases import each
 from turnfold.compression.memo import Memo
-from turnfold.compression.wire.chat import CHAT
 from turnfold.compression.wire.conversation import Wire
-from turnfold.compression.wire.messages import MESSAGES
-from turnfold.compression.wire.responses import RESPONSES
+from turnfold.compression.wire.formats.chat import CHAT
+from turnfold.compression.wire.formats.messages import MESSAGES
+from turnfold.compression.wire.formats.responses import RESPONSES
 
 DATA: Final = "iVBORw0KGgoAAAAN"  # 12 bytes
 

@@ -15,9 +15,11 @@ from tests.support.cases import each
 from tests.support.effort import costly
 from turnfold.compression.errors import FoldRejected
 from turnfold.compression.memo import Memo
-from turnfold.compression.wire.conversation import Beside, Changes, Conversation, Message
+from turnfold.compression.wire.changes import Beside, Changes
+from turnfold.compression.wire.conversation import Conversation
 from turnfold.compression.wire.edits import apply, invert
-from turnfold.compression.wire.messages import MESSAGES
+from turnfold.compression.wire.formats.messages import MESSAGES
+from turnfold.compression.wire.message import Message
 
 STYLES = ((",", ":"), (", ", ": "), (" ,\n ", " :\t"))
 

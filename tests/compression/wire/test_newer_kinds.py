@@ -1,6 +1,6 @@
 """Kinds of items, blocks and fields that the providers' newer SDKs have (anthropic 2.13, openai 3.3), each as a client sends it.
 
-Lives here: what is counted of them, quoted, kept, and left to the provider. Does not belong here: rules that all kinds share
+These tests show what is counted of them, quoted, kept, and left to the provider. They leave out rules that all kinds share
 (``test_messages``, ``test_responses``, ``fold.test_provider_rules``).
 """
 
@@ -18,10 +18,10 @@ from turnfold.compression import tokens
 from turnfold.compression.fit.cut import cut
 from turnfold.compression.fold import Folded, fold, unfold
 from turnfold.compression.options import FoldOptions
-from turnfold.compression.wire.chat import CHAT
 from turnfold.compression.wire.conversation import Conversation, Wire
-from turnfold.compression.wire.messages import MESSAGES
-from turnfold.compression.wire.responses import RESPONSES
+from turnfold.compression.wire.formats.chat import CHAT
+from turnfold.compression.wire.formats.messages import MESSAGES
+from turnfold.compression.wire.formats.responses import RESPONSES
 
 Part = dict[str, Any]
 

@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.cases import each
-from turnfold.compression.wire.chat import CHAT
-from turnfold.compression.wire.conversation import Conversation, MessageGroup, Messages, Place
+from turnfold.compression.wire.conversation import Conversation, MessageGroup, Place
 from turnfold.compression.wire.edits import apply
+from turnfold.compression.wire.formats.chat import CHAT
+from turnfold.compression.wire.message import Messages
 from turnfold.compression.wire.removal import removals
 
 #: An array of messages: a number is an element that is a message, a list one whose elements are runs of so many values.

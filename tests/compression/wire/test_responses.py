@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from tests.support import conversations as chat
 from tests.support.cases import each
+from tests.support.drawn_changes import drawn_changes
 from tests.support.effort import costly, every
 from tests.support.prefix import Kind, classify
 from tests.support.responses import HOSTED, Item, bodies, inputs, items_of, reasoning
@@ -29,10 +30,11 @@ from turnfold.compression.fold import Folded, fold, unfold
 from turnfold.compression.fold.units import units
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import CachePrices, FoldOptions
-from turnfold.compression.wire.chat import CHAT
-from turnfold.compression.wire.conversation import Beside, Changes, Conversation
+from turnfold.compression.wire.changes import Beside, Changes
+from turnfold.compression.wire.conversation import Conversation
 from turnfold.compression.wire.edits import apply, invert
-from turnfold.compression.wire.responses import RESPONSES
+from turnfold.compression.wire.formats.chat import CHAT
+from turnfold.compression.wire.formats.responses import RESPONSES
 
 CASES = Path(__file__).parent / "cases"
 
@@ -350,32 +352,6 @@ def test_what_is_known_of_the_beginning_changes_nothing(items: list[Item], grown
         assert RESPONSES.read(body, memo) == RESPONSES.read(body, Memo())
 
 
-new_texts = st.text(st.sampled_from('ab "\\\n\u2028\u00e9\U0001f600\x00'), max_size=12)
-beside = st.lists(new_texts.filter(str.strip), max_size=2).map(tuple)
-
-
-@st.composite
-def changes_of(draw: st.DrawFn, found: Conversation) -> Changes:
-    """Any changes that a fold could ask for."""
-    inside = [i for i, (at, _) in enumerate(found.spans) if found.history[0] <= at < found.history[1]]
-    gone = draw(st.sets(st.sampled_from(inside))) if inside else set[int]()
-    kept = [i for i in inside if i not in gone]
-    texts = {}
-    for i in draw(st.sets(st.sampled_from(kept))) if kept else ():
-        places = [t.path for t in (*found.messages[i].texts, *found.messages[i].arguments)]
-        texts[i] = {path: draw(new_texts) for path in places if draw(st.booleans())}
-    users = [i for i in kept if found.messages[i].role == "user" and found.messages[i].holds]
-    some = st.sets(st.sampled_from(users)) if users else st.just(set[int]())
-    apart = draw(some)
-    return Changes(
-        dropped=tuple(draw(st.permutations([(i, i + 1) for i in gone]))),
-        texts=texts,
-        beside={i: Beside(draw(beside), draw(beside)) for i in draw(some)},
-        apart=frozenset(apart),
-        breakpoint=draw(st.sampled_from(sorted(apart))) if apart else None,
-    )
-
-
 def _part(text: str) -> Item:
     return {"type": "input_text", "text": text}
 
@@ -406,7 +382,7 @@ def _changed(found: Conversation, changes: Changes) -> list[Item]:
 @given(bodies(short), st.data())
 def test_changes_come_out_as_they_were_asked_for_and_go_back(body: bytes, data: st.DataObject) -> None:
     found = RESPONSES.read(body, WARM)
-    changes = data.draw(changes_of(found))
+    changes = data.draw(drawn_changes(found))
     edits = RESPONSES.write(found, changes)
     after = apply(found.text, edits)
     now = json.loads(after)
@@ -470,7 +446,7 @@ def test_any_conversation_any_options(body: bytes, chosen: FoldOptions) -> None:
 
 @costly(1)
 @given(bodies(inputs(chat.long_conversations(8, 16))), options)
-def test_long_conversations(body: bytes, chosen: FoldOptions) -> None:
+def test_every_law_holds_for_a_long_conversation(body: bytes, chosen: FoldOptions) -> None:
     holds(body, chosen)
 
 

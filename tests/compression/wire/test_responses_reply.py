@@ -1,6 +1,6 @@
 """Our own answers read as any other response.
 
-Lives here: bodies and streams checked by the SDK's own types. Does not belong here: sockets.
+These tests cover bodies and streams checked by the SDK's own types. They leave out sockets.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from openai.types.responses import Response, ResponseStreamEvent
 from pydantic import TypeAdapter
 
 from turnfold.compression.memo import Memo
-from turnfold.compression.wire.responses import RESPONSES
-from turnfold.compression.wire.responses_reply import ResponseReply, reply_to, response, stream
+from turnfold.compression.wire.formats.responses import RESPONSES
+from turnfold.compression.wire.formats.responses_reply import ResponseReply, reply_to, response, stream
 
 TEXT = 'Did you mean to use "podman" instead?\nSay so.'
 KINDS = (

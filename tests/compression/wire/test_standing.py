@@ -20,9 +20,10 @@ from turnfold.compression.fold import fold, unfold
 from turnfold.compression.fold.account import Account
 from turnfold.compression.fold.check import check
 from turnfold.compression.options import CachePrices, FoldOptions
-from turnfold.compression.wire.conversation import Changes, Conversation
+from turnfold.compression.wire.changes import Changes
+from turnfold.compression.wire.conversation import Conversation
 from turnfold.compression.wire.edits import apply, invert
-from turnfold.compression.wire.messages import MESSAGES
+from turnfold.compression.wire.formats.messages import MESSAGES
 
 Message = dict[str, Any]
 

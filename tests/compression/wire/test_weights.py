@@ -1,6 +1,6 @@
 """What reading a body leaves in memory is counted for about what it takes, on every wire.
 
-Lives here: what is put into a memo, held against the body's size. Does not belong here: what a memo does with it.
+These tests show what is put into a memo, held against the body's size. They leave out what a memo does with it.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from typing import Any
 from tests.support.cases import each
 from tests.support.weighed_memo import Weighed
 from tests.support.words import prose
-from turnfold.compression.wire.chat import CHAT
-from turnfold.compression.wire.messages import MESSAGES
-from turnfold.compression.wire.responses import RESPONSES
+from turnfold.compression.wire.formats.chat import CHAT
+from turnfold.compression.wire.formats.messages import MESSAGES
+from turnfold.compression.wire.formats.responses import RESPONSES
 
 FIELDS: dict[str, Any] = {"chat": "messages", "messages": "messages", "responses": "input"}
 

@@ -1,6 +1,6 @@
 """``turnfold mcp`` as an agent sees it: the official SDK's own client, in this process and over standard input and output.
 
-Lives here: the tools' answers and errors. Does not belong here: compression itself.
+These tests cover the tools' answers and errors. They leave out compression itself.
 """
 
 from __future__ import annotations

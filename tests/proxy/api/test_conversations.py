@@ -285,7 +285,7 @@ async def test_a_swap_without_an_answer_is_not_done_twice() -> None:
     assert "duplicate" not in actions
 
 
-async def test_patience_ends() -> None:
+async def test_a_swap_that_never_succeeds_is_given_up() -> None:
     class Lost(MemoryStore):
         async def swap(self, expected: bytes | None, item: Item) -> bool:
             return False

@@ -1,6 +1,6 @@
 """Messages and their originals in every store: together or not at all, each tenant its own (row E10).
 
-Lives here: keeping and finding again. Does not belong here: HTTP (``tests/proxy/routes/test_messages``), compression.
+These tests cover keeping and finding again. They leave out HTTP (``tests/proxy/routes/test_messages``), compression.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ from turnfold.compression.memo import Memo
 from turnfold.compression.options import WrittenSummary
 from turnfold.compression.state import Engine
 from turnfold.compression.summary.calls import ModelCall, ModelReply
-from turnfold.compression.wire.chat import CHAT
+from turnfold.compression.wire.formats.chat import CHAT
 from turnfold.config.settings import Settings, UpstreamSettings
 from turnfold.proxy.asking import blocks
 from turnfold.proxy.asking.asker import Bill, ModelAsker
@@ -53,13 +53,13 @@ from turnfold.proxy.asking.blocks import BlockSummaries
 from turnfold.proxy.asking.breaker import Breaker
 from turnfold.proxy.asking.drafting import drafter
 from turnfold.proxy.asking.own_upstream import Caller
-from turnfold.proxy.asking.purse import Payer
+from turnfold.proxy.asking.spending import Payer
 from turnfold.proxy.asking.summary_records import SummaryRecords
 from turnfold.proxy.chat.exchange import ChatRequest, Exchange
 from turnfold.proxy.cli.state import Session
 from turnfold.proxy.incidents import Incidents
 from turnfold.proxy.learning.deciding import Place
-from turnfold.proxy.learning.window_records import Spot
+from turnfold.proxy.learning.window_records import UpstreamModel
 from turnfold.proxy.outbound.destination import Destination
 from turnfold.proxy.outbound.upstream import Upstream
 from turnfold.proxy.store import Store
@@ -416,7 +416,7 @@ def exchange(said: str, url: str) -> Exchange:
 
 
 def place(label: str) -> Place:
-    return Place(Spot("t1", NOWHERE, "m"), label, label)
+    return Place(UpstreamModel("t1", NOWHERE, "m"), label, label)
 
 
 @contextlib.asynccontextmanager
@@ -625,7 +625,7 @@ def test_a_clients_key_is_used_only_where_a_setting_says_so(shared: tuple[Script
 
 
 @pytest.mark.parametrize(("wire", "path"), [("responses", "/v1/responses"), ("messages", "/v1/messages")])
-def test_other_wires(shared: tuple[Scripted, str], scripted: Scripted, wire: str, path: str) -> None:
+def test_the_writer_is_asked_on_its_own_wire(shared: tuple[Scripted, str], scripted: Scripted, wire: str, path: str) -> None:
     scripted.wire = wire
     with proxy(shared[1], wire=wire) as server:
         told = post(server, "/v1/compress", {"text": TEXT, "writer": "model"}).json()
@@ -667,7 +667,7 @@ def test_others_cannot_spend_the_writers_key() -> None:
 # ---------------------------------------------------------------- our own routes
 
 
-def test_layers(writing: ProxyServer, scripted: Scripted) -> None:
+def test_a_model_writes_the_summary_of_a_text(writing: ProxyServer, scripted: Scripted) -> None:
     plain = post(writing, "/v1/compress", {"text": TEXT}).json()
     assert plain["metadata"]["model"] is None
     made = post(writing, "/v1/compress", {"text": TEXT, "writer": "model"}).json()
@@ -686,7 +686,7 @@ def test_layers(writing: ProxyServer, scripted: Scripted) -> None:
     assert all(0 < one.total_ms < 60_000 for one in writing.recorder.so_far)
 
 
-def test_scores(writing: ProxyServer, scripted: Scripted) -> None:
+def test_a_model_rates_the_sentences_of_a_text(writing: ProxyServer, scripted: Scripted) -> None:
     scripted.write = lambda body: json.dumps({str(n): 1.0 if n == 40 else 0.0 for n in range(1, 41)})
     made = post(writing, "/v1/compress", {"text": TEXT, "scorer": "llm", "l1_ratio": 0.05}).json()
     assert made["metadata"]["scorer"] == "llm"
@@ -694,7 +694,7 @@ def test_scores(writing: ProxyServer, scripted: Scripted) -> None:
     assert "crate 39 to" in made["layers"]["1"]["text"]
 
 
-def test_messages(writing: ProxyServer, scripted: Scripted) -> None:
+def test_a_model_summarises_messages(writing: ProxyServer, scripted: Scripted) -> None:
     messages = [
         {"role": "user" if n % 2 == 0 else "assistant", "content": f"Well, a private matter. {TEXT} Done {n}."} for n in range(7)
     ]

@@ -11,13 +11,13 @@ from yarl import URL
 from tests.proxy.harness import Receipts
 from turnfold.compression.fold import conversation_name
 from turnfold.compression.memo import Memo
-from turnfold.compression.wire.chat import CHAT
+from turnfold.compression.wire.formats.chat import CHAT
 from turnfold.config.settings import SummarySettings, UpstreamSettings
 from turnfold.proxy.asking.asker import Bill
 from turnfold.proxy.asking.models import StationModels
 from turnfold.proxy.asking.own_upstream import Caller
-from turnfold.proxy.asking.purse import Payer
 from turnfold.proxy.asking.receipt import record_own_calls
+from turnfold.proxy.asking.spending import Payer
 from turnfold.proxy.chat.exchange import ChatRequest, Exchange
 from turnfold.proxy.chat.receipts import OwnCall, Receipt, Usage
 from turnfold.proxy.outbound.destination import Destination
@@ -50,7 +50,7 @@ def exchange(label: str | None, *, read: bool) -> Exchange:
 @pytest.mark.parametrize(
     ("label", "read", "name"), [("c", True, "c"), ("c", False, "c"), (None, True, conversation_name(READ)), (None, False, "tf-1")]
 )
-async def test_who_pays(label: str | None, read: bool, name: str) -> None:
+async def test_the_conversation_pays_under_its_name(label: str | None, read: bool, name: str) -> None:
     asker: Any = Asker()
     models = StationModels(asker, None, SummarySettings(recovery_timeout=7.0))  # type: ignore[arg-type]
     reply, calls = await models.ask("call", exchange(label, read=read))  # type: ignore[arg-type]

@@ -1,6 +1,6 @@
 """A running Turnfold whose receipts are held against bills.
 
-Lives here: starting it in front of an upstream with scripted answers. Does not belong here: answers, and what they cost.
+It starts Turnfold in front of an upstream with scripted answers. The tests script the answers and know what they cost.
 """
 
 from __future__ import annotations

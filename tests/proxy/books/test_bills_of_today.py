@@ -1,6 +1,6 @@
 """Answers in many providers' words, served by a running Turnfold, beside a bill made by hand from the published prices.
 
-Lives here: answers of models that providers sell in November 2026, and the sum that each comes to. Does not belong here: rules of
+These tests cover answers of models that providers sell in November 2026, and the sum that each comes to. They leave out rules of
 bills in general (``test_published_bills``).
 """
 

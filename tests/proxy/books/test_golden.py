@@ -1,7 +1,7 @@
 """What the books make of many receipts (``tests.support.golden`` says when to write the files anew).
 
-Lives here: conversations of receipts as providers bill them, through the cache model, the sums and the report. Does not belong
-here: whether the model is right (``test_baseline`` replays a provider's cache beside it).
+These tests cover conversations of receipts as providers bill them, through the cache model, the sums and the report. They leave
+out whether the model is right (``cache_model/test_replayed_cache`` replays a provider's cache beside it).
 """
 
 from __future__ import annotations
@@ -20,15 +20,6 @@ from turnfold.compression.layers import Layer
 from turnfold.compression.warmth import WarmthCounts, observe
 from turnfold.config.fold import fold_options
 from turnfold.config.settings import Settings, StoreSettings
-from turnfold.proxy.books.baseline import (
-    PastRequest,
-    cache_was_warm,
-    next_past,
-    token_use,
-    with_dollars,
-    with_fold,
-    without_turnfold,
-)
 from turnfold.proxy.books.learned import learned_of
 from turnfold.proxy.books.ledger import Ledger
 from turnfold.proxy.books.report import GROUPINGS, Query, report
@@ -36,9 +27,13 @@ from turnfold.proxy.books.request_details import request_details
 from turnfold.proxy.books.rollups import Additions, RequestCost, conversation_days, covering_tables, hours, rows, whole_hours
 from turnfold.proxy.books.section_records import Layered, section_items
 from turnfold.proxy.books.wording import in_words
+from turnfold.proxy.cache_model.bills import with_fold, without_turnfold
+from turnfold.proxy.cache_model.evidence import cache_was_warm, token_use
+from turnfold.proxy.cache_model.past_request import PastRequest
+from turnfold.proxy.cache_model.succession import next_past, with_dollars
 from turnfold.proxy.chat.receipts import Status
 from turnfold.proxy.learning.warmth_records import add_counts
-from turnfold.proxy.learning.window_records import Spot
+from turnfold.proxy.learning.window_records import UpstreamModel
 from turnfold.proxy.learning.windows import Windows
 from turnfold.proxy.store import Key
 from turnfold.proxy.store.memory import MemoryStore
@@ -157,7 +152,7 @@ async def test_what_is_learned() -> None:
     memory, lines = MemoryStore(), list[str]()
     windows = Windows(memory)
     for tenant, model, times in (("anna", "m", 1), ("anna", "n", 3), ("bert", "m", 2)):
-        spot = Spot(tenant, "http://u", model)
+        spot = UpstreamModel(tenant, "http://u", model)
         for _ in range(times):
             await windows.learn_from_refusal(spot, 5000 * times, 16_000)
         await windows.learn_from_usage(spot, 1000, 1000 + times)
@@ -165,7 +160,7 @@ async def test_what_is_learned() -> None:
         for n in range(7 * times):
             seen = observe(seen, 40.0 * n, loop=n % 3 == 0, warm=n % 5 > 1)
         await add_counts(memory, spot, seen)
-    await add_counts(memory, Spot("bert", "http://u", "few"), observe(WarmthCounts(), 9.0, loop=True, warm=True))
+    await add_counts(memory, UpstreamModel("bert", "http://u", "few"), observe(WarmthCounts(), 9.0, loop=True, warm=True))
     narrowed: tuple[dict[str, str], ...] = ({}, {"tenant": "anna"}, {"model": "m"}, {"tenant": "bert", "model": "few"})
     for only in narrowed:
         for options_of in (None, partial(fold_options, Settings())):

@@ -1,6 +1,6 @@
 """The figures and sentences of reports, over grids of small sums (``tests.support.golden`` says when to write the files anew).
 
-Lives here: what is computed and said of given sums, times as people write them, what a query may ask. Does not belong here: many
+These tests show what is computed and said of given sums, times as people write them, what a query may ask. They leave out many
 receipts at once (``test_golden``).
 """
 
@@ -17,7 +17,6 @@ from turnfold.compression.errors import InvalidInput
 from turnfold.compression.options import CachePrices, FoldOptions
 from turnfold.config.prices import TokenUse
 from turnfold.config.settings import StoreSettings
-from turnfold.proxy.books.baseline import PastRequest, token_use, without_turnfold
 from turnfold.proxy.books.figures import figures
 from turnfold.proxy.books.ledger import Ledger
 from turnfold.proxy.books.pacing import pacing
@@ -31,6 +30,9 @@ from turnfold.proxy.books.report import (
     with_tenants_by_name,
 )
 from turnfold.proxy.books.wording import headline, uncounted
+from turnfold.proxy.cache_model.bills import without_turnfold
+from turnfold.proxy.cache_model.evidence import token_use
+from turnfold.proxy.cache_model.past_request import PastRequest
 from turnfold.proxy.chat.receipts import OwnCall, Receipt, Usage
 from turnfold.proxy.store.memory import MemoryStore
 

@@ -79,7 +79,7 @@ def nano(dollars: float) -> int:
         ),
     ],
 )
-def test_a_saving(sums: dict[str, int], line: str) -> None:
+def test_the_headline_says_what_was_saved(sums: dict[str, int], line: str) -> None:
     assert headline(totals(**sums)) == line
 
 

@@ -33,7 +33,7 @@ def lines(made: Metrics) -> dict[str, float]:
     return {name: float(value) for name, value in pairs}
 
 
-def test_figures() -> None:
+def test_receipts_are_counted_in_the_metrics() -> None:
     made = Metrics()
     made.observe(receipt(), RequestCost(0.5, 1.25))
     made.observe(receipt(status="observed"), UNPRICED)

@@ -1,7 +1,7 @@
 """What a receipt says was paid, beside a bill by the rules that the providers publish.
 
-Lives here: a small bill of our own (rates and rules as the providers' pages state them, October 2026) and answers in their words,
-through a running Turnfold. It shares no code with the price list.
+These tests cover a small bill of our own (rates and rules as the providers' pages state them, October 2026) and answers in their
+words, through a running Turnfold. It shares no code with the price list.
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ async def test_a_table_of_nothing_has_the_header_of_a_full_one(group: str) -> No
     assert report_csv(empty) == ",".join(columns) + "\n"  # where recall never used vectors, it has no columns
 
 
-async def test_figures(store: Store) -> None:
+async def test_totals_count_what_was_served(store: Store) -> None:
     await fill(store)
     result = await report(store, Query(*EVERYTHING))
     totals = result["totals"]
@@ -136,7 +136,7 @@ async def test_a_report_names_the_time_that_it_sums(
     assert (await report(store, Query(NOON, midnight, group_by, only)))["to"] == "2025-10-10T00:00:00Z"
 
 
-def test_moments() -> None:
+def test_times_are_read_in_every_form() -> None:
     assert moment("24h", "from", NOON) == NOON - DAY
     assert moment("7d", "from", NOON) == NOON - 7 * DAY
     assert moment(str(NOON), "from", 0) == NOON

@@ -1,7 +1,4 @@
-"""What a SQLite file holds of folds that took too long.
-
-Lives here: that. Does not belong here: what Redis holds of them (``test_abandoned_replicas``).
-"""
+"""What a SQLite file holds of folds that took too long."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Folds that take too long, through whole proxies: what one replica has learned of a conversation, all of them act on, and no
 prefix changes for it.
 
-Lives here: replicas, and what they ask the store. Does not belong here: one process's rules (``test_abandoning``), folds in
-processes (``test_elsewhere``).
+These tests cover replicas, and what they ask the store. They leave out one process's rules (``test_abandoning``), folds in
+processes (``test_process_folding``).
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from tests.proxy.processes import chat
 from turnfold.compression.fold import Folded, fold
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
-from turnfold.compression.wire.chat import CHAT
 from turnfold.compression.wire.conversation import Conversation
+from turnfold.compression.wire.formats.chat import CHAT
 from turnfold.config.fold import fold_options
 from turnfold.config.settings import FoldingSettings, Settings
 from turnfold.proxy.chat import abandoning

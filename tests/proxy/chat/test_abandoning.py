@@ -1,6 +1,6 @@
 """Folds that take too long: how long a request waits for one, what it remembers and tells others, and what goes on behind it.
 
-Lives here: the rules of one process, with folds that end when a test says so. Does not belong here: whole proxies
+These tests cover the rules of one process, with folds that end when a test says so. They leave out whole proxies
 (``test_abandoned_replicas``).
 """
 
@@ -18,24 +18,24 @@ from yarl import URL
 
 from tests.proxy.harness import until
 from tests.support.no_time import in_no_time
-from turnfold.compression.wire.chat import CHAT
+from turnfold.compression.wire.formats.chat import CHAT
 from turnfold.config.serving import LimitSettings
 from turnfold.config.settings import UpstreamSettings
 from turnfold.proxy.chat import abandoning
-from turnfold.proxy.chat.abandoning import AbandonedFolds, Underway
+from turnfold.proxy.chat.abandoning import AbandonedFolds, FoldInProgress
 from turnfold.proxy.chat.exchange import ChatRequest, Exchange
 from turnfold.proxy.chat.folding import Lanes
 from turnfold.proxy.incidents import Incidents
 from turnfold.proxy.learning.abandoned_records import AbandonedFold, keep_abandoned, read_abandoned
 from turnfold.proxy.learning.deciding import Place
-from turnfold.proxy.learning.window_records import Spot
+from turnfold.proxy.learning.window_records import UpstreamModel
 from turnfold.proxy.outbound.destination import Destination
 from turnfold.proxy.outbound.upstream import Upstream
 from turnfold.proxy.store.base import Item, Scope
 from turnfold.proxy.store.memory import MemoryStore
 from turnfold.proxy.trails.trail import Trail, Trails
 
-PLACE = Place(Spot("t1", "https://api.example", "m"), "c1", "c1")
+PLACE = Place(UpstreamModel("t1", "https://api.example", "m"), "c1", "c1")
 PATIENCE = 100.0
 
 
@@ -103,7 +103,7 @@ async def give_up(
     *,
     left: bool = False,
     place: Place = PLACE,
-) -> Underway:
+) -> FoldInProgress:
     """A request that leaves its fold after so many seconds; the fold ends when it is told."""
 
     async def slowly() -> Exchange:
@@ -112,7 +112,7 @@ async def give_up(
 
     now = time.monotonic()
     began = None if worked is None else now - worked
-    underway = Underway((place,), "threads", read=True, since=now - waited, began=began, left=left)
+    underway = FoldInProgress((place,), "threads", read=True, since=now - waited, began=began, left=left)
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(0):
             await folds.wait(exchange, underway, slowly())
@@ -128,7 +128,7 @@ async def test_what_counts_as_too_long(waited: float, worked: float | None, slow
     folds = abandoned_folds(store)
     underway = await give_up(folds, asked(), waited, worked, end)
     assert folds.is_slow(underway) is slow
-    again = await folds.wait(asked(), Underway((PLACE,), "threads", read=True), quickly(asked()))
+    again = await folds.wait(asked(), FoldInProgress((PLACE,), "threads", read=True), quickly(asked()))
     assert (again.status, again.reason) == (("passthrough", "slow-before") if slow else ("folded", ""))
     await folds.close()
     kept = await read_abandoned(store, PLACE)
@@ -136,7 +136,7 @@ async def test_what_counts_as_too_long(waited: float, worked: float | None, slow
 
 
 def test_what_only_waited_for_its_turn_did_not_take_too_long() -> None:
-    assert not Underway((PLACE,), "threads", since=time.monotonic() - 99).took_too_long(0.5)
+    assert not FoldInProgress((PLACE,), "threads", since=time.monotonic() - 99).took_too_long(0.5)
 
 
 async def test_a_fold_that_waits_for_its_turn_is_never_begun_once_nobody_waits_for_it() -> None:
@@ -150,7 +150,7 @@ async def test_a_fold_that_waits_for_its_turn_is_never_begun_once_nobody_waits_f
 
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(0.01):
-            await folds.wait(asked(), Underway((PLACE,), "threads", read=True), waits())
+            await folds.wait(asked(), FoldInProgress((PLACE,), "threads", read=True), waits())
     await asyncio.sleep(0)
     assert left == ["the queue"]
     await folds.close()
@@ -167,7 +167,7 @@ async def test_a_fold_that_fails_behind_its_request_is_nobodys_matter(cancelled:
         raise asyncio.CancelledError if cancelled else OSError
 
     now = time.monotonic()
-    underway = Underway((PLACE,), "threads", read=True, since=now - 99, began=now - 99)
+    underway = FoldInProgress((PLACE,), "threads", read=True, since=now - 99, began=now - 99)
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(0):
             await folds.wait(exchange, underway, fails())
@@ -196,7 +196,7 @@ async def test_so_many_conversations_are_remembered(monkeypatch: pytest.MonkeyPa
     places = [PLACE._replace(label=f"c{number}") for number in range(4)]
     for place in places:
         await give_up(folds, asked(), 99, 99, end, place=place)
-    assert [folds.is_slow(Underway((place,), "threads")) for place in places] == [False, True, True, True]
+    assert [folds.is_slow(FoldInProgress((place,), "threads")) for place in places] == [False, True, True, True]
     await folds.close()
 
 
@@ -228,7 +228,7 @@ async def test_it_stays_raw_until_the_next_event_and_is_folded_from_then_on(turn
         await asyncio.sleep(0)
     assert not folds.is_slow(underway)
     for events, status in turns:
-        sent = await folds.wait(exchange, Underway((PLACE,), "threads", read=True), quickly(exchange, events))
+        sent = await folds.wait(exchange, FoldInProgress((PLACE,), "threads", read=True), quickly(exchange, events))
         assert sent.status == status, events
         if status == "passthrough":
             assert (sent.reason, sent.tokens, sent.name, sent.body) == ("slow-before", (90, 90), "c1", None)
@@ -250,7 +250,7 @@ async def test_what_another_replica_gave_up_stays_raw(more: dict[str, Any], unde
     store, exchange = MemoryStore(), asked(**more)
     await keep_abandoned(store, PLACE, AbandonedFold(True, 3))
     folds = abandoned_folds(store)
-    sent = await folds.wait(exchange, Underway((PLACE,), "threads", **underway), quickly(exchange, 3))
+    sent = await folds.wait(exchange, FoldInProgress((PLACE,), "threads", **underway), quickly(exchange, 3))
     assert sent.status == status
     await folds.close()
 
@@ -259,7 +259,7 @@ async def test_the_first_that_knows_its_events_says_so() -> None:
     store, exchange = MemoryStore(), asked()
     await keep_abandoned(store, PLACE, AbandonedFold(True))
     folds = abandoned_folds(store)
-    sent = await folds.wait(exchange, Underway((PLACE,), "threads", read=True), quickly(exchange, 5))
+    sent = await folds.wait(exchange, FoldInProgress((PLACE,), "threads", read=True), quickly(exchange, 5))
     assert (sent.status, sent.reason) == ("passthrough", "slow-before")
     await folds.close()
     assert await read_abandoned(store, PLACE) == AbandonedFold(True, 5)
@@ -276,7 +276,7 @@ async def test_a_slow_fold_is_left_where_another_replica_gave_it_up(known: bool)
         await end.wait()
         return made(exchange, 3)
 
-    underway = Underway((PLACE,), "threads", read=True, began=time.monotonic())
+    underway = FoldInProgress((PLACE,), "threads", read=True, began=time.monotonic())
     if known:
         sent = await folds.wait(exchange, underway, slowly())
         assert (sent.status, sent.reason, underway.left) == ("passthrough", "slow-before", True)
@@ -299,11 +299,11 @@ async def test_nobody_waits_behind_folds_that_hold_every_place() -> None:
         return made(exchange, 1)
 
     other = PLACE._replace(label="c2")
-    sent = await folds.wait(exchange, Underway((other,), "threads", read=True), waits())
+    sent = await folds.wait(exchange, FoldInProgress((other,), "threads", read=True), waits())
     assert (sent.status, sent.reason, sent.recoverable) == ("passthrough", "busy", False)
     with pytest.raises(TimeoutError):  # the other lane has places
         async with asyncio.timeout(0.3):
-            await folds.wait(exchange, Underway((other,), "processes", read=True), waits())
+            await folds.wait(exchange, FoldInProgress((other,), "processes", read=True), waits())
     end.set()
     await folds.close()
 
@@ -317,7 +317,7 @@ async def test_a_fold_that_has_ended_behind_its_request_holds_no_place() -> None
         await asyncio.sleep(0)
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(0.1):
-            await folds.wait(exchange, Underway((PLACE._replace(label="c2"),), "threads"), asyncio.Event().wait())  # type: ignore[arg-type]
+            await folds.wait(exchange, FoldInProgress((PLACE._replace(label="c2"),), "threads"), asyncio.Event().wait())  # type: ignore[arg-type]
     await folds.close()
 
 
@@ -335,7 +335,7 @@ def test_a_fold_that_nobody_waits_for_goes_on_for_a_while() -> None:
             return made(asked(), 3)
 
         now = time.monotonic()
-        underway = Underway((PLACE,), "threads", read=True, since=now - 99, began=now - 99)
+        underway = FoldInProgress((PLACE,), "threads", read=True, since=now - 99, began=now - 99)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(0):
                 await folds.wait(asked(), underway, slowly())
@@ -360,7 +360,7 @@ async def test_the_end_waits_until_folds_that_go_on_have_let_go_of_what_they_hol
         return asked()
 
     now = time.monotonic()
-    underway = Underway((PLACE,), "processes", read=True, since=now - 99, began=now - 99)
+    underway = FoldInProgress((PLACE,), "processes", read=True, since=now - 99, began=now - 99)
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(0):
             await folds.wait(asked(), underway, slowly())

@@ -18,9 +18,9 @@ from tests.support.words import prose
 from turnfold.compression.fold import Folded, fold
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
-from turnfold.compression.wire.chat import CHAT
 from turnfold.compression.wire.conversation import Conversation
-from turnfold.compression.wire.messages import MESSAGES
+from turnfold.compression.wire.formats.chat import CHAT
+from turnfold.compression.wire.formats.messages import MESSAGES
 from turnfold.config.fold import fold_options
 from turnfold.config.settings import FoldingSettings, Settings
 from turnfold.proxy.chat import folding

@@ -1,6 +1,6 @@
 """What clients call their sessions: where it is found, and what is never written down.
 
-Lives here: headers and bodies of all formats, and the receipt behind the proxy. Does not belong here: reports over sessions.
+These tests cover headers and bodies of all formats, and the receipt behind the proxy. They leave out reports over sessions.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A context that is found full when an answer has begun, on each wire. One that has said something is lost, the next one is not.
 
-Lives here: what is done about a stream that breaks off. Does not belong here: overflows told before the first word
+These tests show what is done about a stream that breaks off. They leave out overflows told before the first word
 (``test_recovery``), reading the stream (``test_usage``).
 """
 

@@ -19,9 +19,9 @@ from turnfold.compression.fit.recover import Outcome, Resend, recover
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
 from turnfold.compression.summary.calls import ModelCall
-from turnfold.compression.wire.chat import CHAT
+from turnfold.compression.wire.formats.chat import CHAT
 from turnfold.proxy.chat import recovering
-from turnfold.proxy.chat.recovering import Peeked, resend
+from turnfold.proxy.chat.recovering import PeekedResponse, resend
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -80,7 +80,7 @@ async def run(work: Callable[[], Resend | ModelCall | Outcome]) -> Resend | Mode
 class Result:
     """The answer that the client gets, how a recovery ended where one was tried, and the bodies sent after the first."""
 
-    answer: Peeked
+    answer: PeekedResponse
     outcome: Outcome | None = None
     resent: tuple[bytes, ...] = ()
 
@@ -98,7 +98,7 @@ async def peek_and_recover(*answers: Canned, suspect: bool = True) -> Result:
         sent.append(body)
         return waiting.pop(0)
 
-    peeked = Peeked(first)
+    peeked = PeekedResponse(first)
     try:
         await peeked.look(inside=suspect)
         overflow = detect(peeked.status, peeked.head, in_stream=peeked.in_stream)
@@ -113,12 +113,12 @@ async def peek_and_recover(*answers: Canned, suspect: bool = True) -> Result:
     return Result(recovered.answer, recovered.outcome, tuple(sent))
 
 
-async def gather(answer: Peeked, into: list[bytes]) -> None:
+async def gather(answer: PeekedResponse, into: list[bytes]) -> None:
     async for chunk, _ in answer.chunks():
         into.append(chunk)
 
 
-async def everything(answer: Peeked) -> bytes:
+async def everything(answer: PeekedResponse) -> bytes:
     return b"".join([chunk async for chunk, _ in answer.chunks()])
 
 

@@ -22,8 +22,9 @@ from turnfold.compression.fold import Folded, engine, fold
 from turnfold.compression.fold.plan import plan
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
-from turnfold.compression.wire.chat import CHAT
-from turnfold.compression.wire.conversation import Changes, Conversation
+from turnfold.compression.wire.changes import Changes
+from turnfold.compression.wire.conversation import Conversation
+from turnfold.compression.wire.formats.chat import CHAT
 from turnfold.config.settings import Settings, UpstreamSettings
 from turnfold.proxy.chat.exchange import ChatRequest, Exchange
 from turnfold.proxy.chat.folding import Folding, Lanes

@@ -1,7 +1,7 @@
 """Odd sessions over HTTP: what goes up is valid, what comes back is as it came, and every figure and original is kept.
 
-Lives here: laws over the sessions that ``wild_sessions`` draws, with a server of ours between; any body for a route of ours.
-Does not belong here: the engine alone (``test_wild_sessions``), breaking streams (``test_streams``).
+These tests cover laws over the sessions that ``wild_sessions`` draws, with a server of ours between; any body for a route of
+ours. They leave out the engine alone (``test_wild_sessions``), breaking streams (``test_streams``).
 """
 
 from __future__ import annotations

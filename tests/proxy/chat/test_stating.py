@@ -1,7 +1,7 @@
 """Conversation state in the request path, end to end: a client, the proxy, an upstream that records.
 
-Lives here: what is forwarded and what is answered under each setting. Does not belong here: rules of the engine, where blocks
-stand in a fold (``tests/compression/fold/test_state_blocks.py``).
+These tests show what is forwarded and what is answered under each setting. They leave out rules of the engine, where blocks stand
+in a fold (``tests/compression/fold/test_state_blocks.py``).
 """
 
 from __future__ import annotations

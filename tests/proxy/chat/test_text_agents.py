@@ -1,6 +1,6 @@
 """An agent whose tools' results are user messages, at work through the proxy: it gets its tasks done and stops.
 
-Lives here: a scripted model that knows what it is sent and nothing else. Does not belong here: the formats
+These tests cover a scripted model that knows what it is sent and nothing else. They leave out the formats
 (``tests.support.text_agents``), what is kept of a session in one request (``tests/compression/fold``).
 """
 

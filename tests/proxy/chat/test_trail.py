@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from tests.support.growth import assert_linear
 from tests.support.weighed_memo import Scales
 from turnfold.compression.memo import Memo
-from turnfold.compression.wire.chat import CHAT
 from turnfold.compression.wire.conversation import Conversation, Wire
-from turnfold.compression.wire.messages import MESSAGES
-from turnfold.compression.wire.responses import RESPONSES
+from turnfold.compression.wire.formats.chat import CHAT
+from turnfold.compression.wire.formats.messages import MESSAGES
+from turnfold.compression.wire.formats.responses import RESPONSES
 from turnfold.proxy.trails.cache_entries import Entries
 from turnfold.proxy.trails.trail import Trail, Trails, trail_of
 

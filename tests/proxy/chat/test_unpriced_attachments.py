@@ -1,6 +1,6 @@
 """Full contexts caused by files, audio and video, whose tokens only the upstream knows.
 
-Lives here: what is removed and what is learned, against an upstream that weighs files in its own way. Does not belong here:
+These tests show what is removed and what is learned, against an upstream that weighs files in its own way. They leave out
 overflows of text (``test_recovery``), how weights are spread (``tests/compression/fit/test_unpriced``).
 """
 

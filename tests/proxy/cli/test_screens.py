@@ -1,6 +1,6 @@
 """What commands print, whole (``tests.support.golden`` says when to write the file anew).
 
-Lives here: fixed answers of a server, and fixed files, through the commands onto the screen. Does not belong here: whether the
+These tests cover fixed answers of a server, and fixed files, through the commands onto the screen. They leave out whether the
 figures are right (``books``), what depends on the time of day or on the machine.
 """
 
@@ -190,7 +190,7 @@ def test_requests_in_files(run: RunCommand, tmp_path: Path, monkeypatch: pytest.
     golden.agrees(FILES / "inspect_files.txt", lines)
 
 
-def test_windows(run: RunCommand, server: Answers, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_learned_windows_are_printed_as_a_table(run: RunCommand, server: Answers, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     ages = (3 * 86_400 + 4_000, 7_300, 150)  # half a unit away from the next: as much may pass until they are printed
     rows = [{**row, "learned_at": time.time() - age} for row, age in zip(WINDOWS, ages, strict=True)]

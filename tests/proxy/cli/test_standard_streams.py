@@ -1,6 +1,6 @@
 """Standard input, output and error that are closed, or take nothing.
 
-Lives here: commands as processes of their own. Does not belong here: what commands say otherwise.
+These tests cover commands as processes of their own. They leave out what commands say otherwise.
 """
 
 from __future__ import annotations

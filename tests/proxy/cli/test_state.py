@@ -1,6 +1,6 @@
 """``turnfold state``: lines in, lines or JSON objects out.
 
-Lives here: the command as a user calls it. Does not belong here: rules of the engine.
+These tests cover the command as a user calls it. They leave out rules of the engine.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def refused(*args: str) -> str:
     return result.output
 
 
-def test_text() -> None:
+def test_each_line_is_a_step_or_a_command() -> None:
     talk = "hello\nuse docker\nprohibit docker\nuse b instead of c\nstate\npreview yes\nyes\npreview\nquit\nuse x\n"
     assert lines(talk) == [
         "passthrough",

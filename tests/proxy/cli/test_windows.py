@@ -19,7 +19,7 @@ from turnfold.compression.options import FoldOptions
 from turnfold.config.settings import StoreSettings
 from turnfold.proxy.books.learned import learned_rows
 from turnfold.proxy.cli.windows import _duration
-from turnfold.proxy.learning.window_records import Spot
+from turnfold.proxy.learning.window_records import UpstreamModel
 from turnfold.proxy.learning.windows import Windows
 from turnfold.proxy.store.memory import MemoryStore
 from turnfold.proxy.store.opening import open_store
@@ -149,8 +149,8 @@ def test_report_and_doctor_show_them_from_the_store(run: RunCommand, tmp_path: P
     async def learn() -> None:
         store = open_store(unhurried(StoreSettings(url=f"sqlite:///{tmp_path}/turnfold.db")))
         windows = Windows(store)
-        await windows.learn_from_refusal(Spot("t", "http://u", "own-1"), 5000, 6000)
-        await windows.learn_from_usage(Spot("t", "http://u", "own-2"), 1000, 1200)
+        await windows.learn_from_refusal(UpstreamModel("t", "http://u", "own-1"), 5000, 6000)
+        await windows.learn_from_usage(UpstreamModel("t", "http://u", "own-2"), 1000, 1200)
         await store.close()
 
     assert not [f for f in json.loads(run("doctor", "--json")[1]) if f["part"] == "windows"]
@@ -167,7 +167,7 @@ def test_doctor_names_three_windows(run: RunCommand, tmp_path: Path, learned: in
     async def learn() -> None:
         store = open_store(unhurried(StoreSettings(url=f"sqlite:///{tmp_path}/turnfold.db")))
         for number in range(learned):
-            await Windows(store).learn_from_refusal(Spot("t", "http://u", f"own-{number + 1}"), 5000, 6000)
+            await Windows(store).learn_from_refusal(UpstreamModel("t", "http://u", f"own-{number + 1}"), 5000, 6000)
         await store.close()
 
     asyncio.run(learn())
@@ -183,7 +183,7 @@ async def rows_of(windows: Windows, window: int | None = None, now: float | None
 
 async def test_each_way_of_learning_is_said() -> None:
     windows = Windows(MemoryStore())
-    spots = {name: Spot("t", "http://u", name) for name in ("claimed", "refused", "silent", "counted")}
+    spots = {name: UpstreamModel("t", "http://u", name) for name in ("claimed", "refused", "silent", "counted")}
     for _ in range(3):
         await windows.learn_from_refusal(spots["claimed"], 5000, 6000)
     await windows.learn_from_usage(spots["refused"], 4000, 4000)
@@ -203,12 +203,12 @@ async def test_each_way_of_learning_is_said() -> None:
 
 async def test_of_a_name_that_a_client_chose_two_hundred_characters_are_listed() -> None:
     windows = Windows(MemoryStore())
-    await windows.learn_from_refusal(Spot("t", "http://u", "m" * 300), 5000, 6000)
+    await windows.learn_from_refusal(UpstreamModel("t", "http://u", "m" * 300), 5000, 6000)
     assert [row["model"] for row in await rows_of(windows)] == ["m" * 200]
 
 
 async def test_one_claim_below_the_published_window_is_listed_but_not_in_force() -> None:
-    windows, spot = Windows(MemoryStore()), Spot("t", "http://u", "m")
+    windows, spot = Windows(MemoryStore()), UpstreamModel("t", "http://u", "m")
     await windows.learn_from_refusal(spot, 5000, 6000)
     (row,) = await rows_of(windows, 128_000)
     assert (row["window"], row["in_force"]) == (5000, False)

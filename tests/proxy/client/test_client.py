@@ -235,7 +235,9 @@ def test_calls_about_a_state_are_tried_again(patient: Client, server: respx.Mock
         (httpx.RemoteProtocolError("gone"), errors.ConnectionFailed),
     ],
 )
-def test_patience_ends(section: respx.Route, failure: httpx.Response | Exception, kind: type[errors.ClientError]) -> None:
+def test_a_call_gives_up_after_its_retries(
+    section: respx.Route, failure: httpx.Response | Exception, kind: type[errors.ClientError]
+) -> None:
     section.side_effect = [failure] * 9
     with Client(URL, retries=2) as client, pytest.raises(kind) as raised:
         client.drill_down("s")

@@ -26,7 +26,7 @@ from turnfold.proxy.books.receipt_log import receipts_between
 from turnfold.proxy.deletion.deletions import Deletion, Deletions
 from turnfold.proxy.deletion.forgetting import BookKeeping, Forgetting
 from turnfold.proxy.incidents import Incidents
-from turnfold.proxy.learning.window_records import Spot, tenants
+from turnfold.proxy.learning.window_records import UpstreamModel, tenants
 from turnfold.proxy.learning.windows import Windows
 from turnfold.proxy.store import Batch, Item, Key, OpenStore, Scope, Store, StoreUnavailable, open_store
 from turnfold.proxy.store.memory import MemoryStore
@@ -89,7 +89,7 @@ async def test_everything_of_a_tenant_goes_and_nothing_of_another(start: Callabl
     one = start()
     for tenant in ("anna", "bert"):
         await one.use(tenant, "c/1", f"text-of-{tenant}")
-        await one.windows.learn_from_usage(Spot(tenant, "http://u", "m"), 100, 120)
+        await one.windows.learn_from_usage(UpstreamModel(tenant, "http://u", "m"), 100, 120)
     gone = await one.forgetting.forget("anna")
     assert (gone.receipts, gone.items > 3, gone.sums > 5) == (1, True, True)
     assert await left_of(one.store, "anna") <= {"window-forgotten"}
@@ -128,7 +128,7 @@ async def test_a_tenant_deletes_its_text_but_not_the_books(start: Callable[[], P
 async def test_other_processes_forget_what_they_hold_and_write_nothing_of_it_anew(start: Callable[[], Process]) -> None:
     here, there = start(), start()
     await there.use("anna", "c", "text-of-anna")
-    spot = Spot("anna", "http://u", "m")
+    spot = UpstreamModel("anna", "http://u", "m")
     await there.windows.learn_from_refusal(spot, 5000, 6000)
     for tenant in ("anna", "bert"):  # waits in the other process's queue
         there.ledger.record(receipt(tenant=tenant, conversation="c", at=time.time()), (Section("s-2", "facts", ("{}",), 5),))
@@ -257,7 +257,7 @@ async def test_nothing_is_left_under_any_key_of_a_redis(valkey: Any, redis_url: 
     one = Process(StoreSettings(url=redis_url, patience=30))
     for tenant in ("anna", "bert"):
         await one.use(tenant, f"talk-of-{tenant}", f"secret-of-{tenant}")
-        await one.windows.learn_from_usage(Spot(tenant, "http://u", "m"), 100, 120)
+        await one.windows.learn_from_usage(UpstreamModel(tenant, "http://u", "m"), 100, 120)
     before = dump(valkey, redis_url)
     assert [key for key in before if b"anna" in key]
     await one.forgetting.forget("anna")

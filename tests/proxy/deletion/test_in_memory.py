@@ -1,7 +1,7 @@
 """What a process still holds of a tenant in its memory once the tenant's data was deleted: nothing.
 
-Lives here: a search through everything that a server holds. Does not belong here: stores and files (``test_forgetting.py``),
-what other processes do (``test_noticing.py``), what ends with a process.
+These tests cover a search through everything that a server holds. They leave out stores and files (``test_forgetting.py``), what
+other processes do (``test_noticing.py``), what ends with a process.
 """
 
 from __future__ import annotations

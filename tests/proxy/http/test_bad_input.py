@@ -19,7 +19,8 @@ from tests.support.effort import draws
 from turnfold.compression.fold import Folded
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
-from turnfold.compression.wire.conversation import Changes, Conversation
+from turnfold.compression.wire.changes import Changes
+from turnfold.compression.wire.conversation import Conversation
 
 BAD = {
     "not json": b"{",

@@ -1,6 +1,6 @@
 """Headers on their way through: what crosses, what does not, in which order.
 
-Lives here: the functions by tables. Does not belong here: what servers and clients make of it on the wire (``test_edges``).
+These tests cover the functions by tables. They leave out what servers and clients make of it on the wire (``test_edges``).
 """
 
 from __future__ import annotations
@@ -155,7 +155,7 @@ def test_names_of_conversations(length: int, fits: bool, letter: str) -> None:
 @pytest.mark.parametrize(
     ("value", "budget"), [(b" 12 ", 12), (b"999999999999", 999_999_999_999), (b"1000000000000", None), (b"012", None)]
 )
-def test_budgets(value: bytes, budget: int | None) -> None:
+def test_a_budget_is_read_or_refused(value: bytes, budget: int | None) -> None:
     given = [(b"x-turnfold-budget", value)]
     if budget is not None:
         assert wishes(given).budget == budget

@@ -1,6 +1,6 @@
 """Limits on both sides of their border: heads, hosts, bodies each and together.
 
-Lives here: the functions by tables. Does not belong here: bodies that stall or never finish, on the wire (``test_edges``).
+These tests cover the functions by tables. They leave out bodies that stall or never finish, on the wire (``test_edges``).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def refused(exc: pytest.ExceptionInfo[Refused]) -> tuple[int, str, str | None]:
     return exc.value.status, exc.value.code, exc.value.param
 
 
-def test_heads() -> None:
+def test_a_head_that_is_too_large_is_refused() -> None:
     settings = LimitSettings(max_header_bytes=1024)
     check_head([(b"a" * 24, b"b" * 999), (b"c", b"")], settings)
     with pytest.raises(Refused, match=r"larger than 1024 bytes \(TURNFOLD_MAX_HEADER_BYTES\)") as exc:
@@ -42,7 +42,7 @@ def test_heads() -> None:
         (2, "1.0", "several Host headers"),
     ],
 )
-def test_hosts(hosts: int, version: str, found: str) -> None:
+def test_one_host_is_required(hosts: int, version: str, found: str) -> None:
     given = [(b"host", b"h")] * hosts + [(b"x", b"host")]
     if not found:
         check_host(given, version)
@@ -53,7 +53,7 @@ def test_hosts(hosts: int, version: str, found: str) -> None:
 
 
 @each(("path", "found"), [("*", "begin with a slash"), ("/a/../b", "dot segments"), ("/a/%2e", "dot segments")])
-def test_paths(path: str, found: str) -> None:
+def test_dot_segments_are_refused(path: str, found: str) -> None:
     check_path("/a/..b/c..")
     with pytest.raises(Refused, match=found) as exc:
         check_path(path)
@@ -125,7 +125,7 @@ async def test_work_ends_when_its_client_leaves() -> None:
 
 
 @pytest.mark.parametrize("declared", [None, b"10", b"soon"])
-async def test_a_body(declared: bytes | None, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_body_that_is_too_large_is_refused(declared: bytes | None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(inbound, "_LONG_JOIN", 9)
     assert await read([b"1234", b"", b"567890"], declared) == (b"1234567890", 0)
     assert await read([b"1234", b"5678"], declared) == (b"12345678", 0)

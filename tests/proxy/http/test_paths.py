@@ -35,7 +35,7 @@ ROUTES = [
 
 
 @each(("base", "asked", "url"), ROUTES)
-def test_paths(base: str, asked: str, url: str) -> None:
+def test_a_path_is_mapped_to_the_upstreams(base: str, asked: str, url: str) -> None:
     path, _, query = asked.partition("?")
     assert str(Upstream(UpstreamSettings(url=base)).url(path.encode(), query.encode())) == url
 

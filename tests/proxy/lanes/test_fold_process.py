@@ -1,7 +1,7 @@
 """What the process that folds answers to each piece of work, frame by frame (``tests.support.golden`` says when to write anew).
 
-Lives here: its loop in this process, from frames to frames. Does not belong here: starting and killing it, what becomes of its
-answers (``chat/test_elsewhere.py``).
+These tests cover its loop in this process, from frames to frames. They leave out starting and killing it, what becomes of its
+answers (``chat/test_process_folding.py``).
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from turnfold.config.settings import FoldingSettings, Settings, StoreSettings
 from turnfold.proxy.api.workshop import ApiResult, ApiWork
 from turnfold.proxy.books.section_records import unpack_section
 from turnfold.proxy.chat import folding
-from turnfold.proxy.chat.elsewhere import BareWork, FoldUnder, FoldWork, RecoverWork, Work, WorkFailed
+from turnfold.proxy.chat.process_folding import BareWork, FoldConditions, FoldWork, RecoverWork, Work, WorkFailed
 from turnfold.proxy.chat.receipts import PackedSection
 from turnfold.proxy.fold_process import work_until_the_end
 from turnfold.proxy.lanes.frames import Frame, read_frame, write_frame
 
 FILES = Path(__file__).parent / "golden"
 SETTINGS = Settings(folding=FoldingSettings(cache_hit_share=0.1), store=StoreSettings(url="memory://"))
-UNDER = FoldUnder(Learned(), None, (), ())
+UNDER = FoldConditions(Learned(), None, (), ())
 FULL = Overflow("prompt", limit=900, requested=1800, prompt=1800)
 
 
@@ -78,11 +78,11 @@ def test_golden_answers() -> None:
         body = WIRES[wire].encode(conversation(60 + seed, Kind(turns=6, loops=1, sentences=8, thinks=0.5)))
         short = WIRES[wire].encode(conversation(60 + seed, Kind(turns=2, loops=1, sentences=8, thinks=0.5)))
         fold = work(FoldWork, wire, budget=600)
-        believed = FoldUnder(Learned(), FoldDecision(Warmth(0.1, 0.9)), (), ())
+        believed = FoldConditions(Learned(), FoldDecision(Warmth(0.1, 0.9)), (), ())
         cases: dict[str, list[tuple[Any, ...]]] = {
             "fold": [(fold, body), (UNDER,), (None,)],
             "fold under a belief, then under none": [(work(FoldWork, wire), body), (believed,), (UNDER,), (None,)],
-            "fold, learned": [(fold, body), (FoldUnder(Learned(limit=700, claims=3), None, (), ()),), (None,)],
+            "fold, learned": [(fold, body), (FoldConditions(Learned(limit=700, claims=3), None, (), ()),), (None,)],
             "fold, keep": [
                 (work(FoldWork, wire, budget=600, keep=Keep(roles=frozenset({"user"}))), body),
                 (UNDER,),

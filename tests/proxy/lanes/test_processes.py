@@ -1,5 +1,5 @@
 """Which process works for whom, and what becomes of one that is left: with processes that are made up (real ones are in
-``chat/test_elsewhere.py``)."""
+``chat/test_process_folding.py``)."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from turnfold.compression.fold import Folded, conversation_name, fold
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import CachePrices, FoldDecision, FoldOptions, WrittenSummary
 from turnfold.compression.warmth import usual_warmth
-from turnfold.compression.wire.chat import CHAT
+from turnfold.compression.wire.formats.chat import CHAT
 from turnfold.proxy.learning.deciding import Decisions, Place
 from turnfold.proxy.learning.warming import WarmthMemory
 

@@ -15,19 +15,19 @@ from turnfold.compression.options import FoldDecision, FoldOptions, Precedence, 
 from turnfold.proxy.learning.deciding import Decisions, Place
 from turnfold.proxy.learning.places import NamePlaces
 from turnfold.proxy.learning.warming import WarmthMemory
-from turnfold.proxy.learning.window_records import Spot, WindowRecord, write_record
+from turnfold.proxy.learning.window_records import UpstreamModel, WindowRecord, write_record
 from turnfold.proxy.learning.windows import Windows
 from turnfold.proxy.store.base import Item, Key, StoreUnavailable
 from turnfold.proxy.store.memory import MemoryStore
 from turnfold.proxy.store.records import TAGS
 
-SPOT = Spot("t1", "https://api.example", "m")
+SPOT = UpstreamModel("t1", "https://api.example", "m")
 USUAL = FoldDecision(Warmth(1.0, 1.0))
 OPTIONS = FoldOptions(belief=USUAL)
 DAY = 86_400
 
 
-def spot(number: int) -> Spot:
+def spot(number: int) -> UpstreamModel:
     return SPOT._replace(model=f"m{number}")
 
 
@@ -159,7 +159,7 @@ async def test_conversations_with_one_model_hold_its_name_once() -> None:
         return Made((Precedent(1, "p", USUAL),))
 
     for name in ("one", "another"):
-        await decisions.fold(OPTIONS, Place(Spot(*SPOT), name, name), work)
+        await decisions.fold(OPTIONS, Place(UpstreamModel(*SPOT), name, name), work)
     assert len({id(place.spot) for place in decisions._kept}) == 1
 
 

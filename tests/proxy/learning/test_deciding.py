@@ -21,15 +21,15 @@ from turnfold.compression.fold import Folded, conversation_name, fold
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import CachePrices, FoldDecision, FoldOptions, Warmth
 from turnfold.compression.warmth import usual_warmth
-from turnfold.compression.wire.chat import CHAT
+from turnfold.compression.wire.formats.chat import CHAT
 from turnfold.proxy.learning.deciding import Decisions, Place
 from turnfold.proxy.learning.warming import WarmthMemory
-from turnfold.proxy.learning.window_records import Spot
+from turnfold.proxy.learning.window_records import UpstreamModel
 from turnfold.proxy.store.base import Item, Key, Scope, StoreUnavailable
 from turnfold.proxy.store.memory import MemoryStore
 
 STRONG, HALF, FREE = CachePrices(0.1, 1.25), CachePrices(0.5, 1.0), CachePrices()
-SPOT = Spot("t1", "https://api.example", "m")
+SPOT = UpstreamModel("t1", "https://api.example", "m")
 SHARES = st.sampled_from([0.0, 0.3, 0.5, 0.7, 0.85, 1.0])
 few = costly(4)
 
@@ -59,7 +59,7 @@ class Believing(WarmthMemory):
 
     believed = FoldDecision(Warmth(1.0, 1.0))
 
-    def decision(self, spot: Spot, conversation: str, usual: FoldDecision, pause: float = 0.0) -> FoldDecision:
+    def decision(self, spot: UpstreamModel, conversation: str, usual: FoldDecision, pause: float = 0.0) -> FoldDecision:
         del spot, conversation, usual, pause
         return self.believed
 

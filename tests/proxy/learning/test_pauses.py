@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from turnfold.proxy.books.baseline import PastRequest
 from turnfold.proxy.books.ledger import newest_at
+from turnfold.proxy.cache_model.past_request import PastRequest
 from turnfold.proxy.learning.pauses import Pauses, steady
 from turnfold.proxy.store.base import Item, Key, StoreUnavailable
 from turnfold.proxy.store.memory import MemoryStore

@@ -1,7 +1,7 @@
 """What is decided behind a long rest, among replicas that share a store: all of them send the same bytes, and no prefix changes
 without a fold event.
 
-Lives here: conversations that hop between processes at a clock that is set. Does not belong here: how a rest is measured
+These tests cover conversations that hop between processes at a clock that is set. They leave out how a rest is measured
 (``test_pauses``), decisions that follow from the messages (``test_deciding``).
 """
 
@@ -20,13 +20,13 @@ from tests.support.warm import WARM
 from turnfold.compression.fold import Folded, conversation_name, fold
 from turnfold.compression.options import CachePrices, FoldDecision, FoldOptions, Warmth
 from turnfold.compression.warmth import usual_warmth
-from turnfold.compression.wire.chat import CHAT
-from turnfold.proxy.books.baseline import PastRequest
+from turnfold.compression.wire.formats.chat import CHAT
 from turnfold.proxy.books.ledger import newest_at
+from turnfold.proxy.cache_model.past_request import PastRequest
 from turnfold.proxy.learning.deciding import Decisions, Place
 from turnfold.proxy.learning.pauses import Pauses
 from turnfold.proxy.learning.warming import WarmthMemory
-from turnfold.proxy.learning.window_records import Spot
+from turnfold.proxy.learning.window_records import UpstreamModel
 from turnfold.proxy.store.base import Item, Key, StoreUnavailable
 from turnfold.proxy.store.memory import MemoryStore
 
@@ -64,7 +64,7 @@ class Knowing(WarmthMemory):
 
     knows = True
 
-    def decision(self, spot: Spot, conversation: str, usual: FoldDecision, pause: float = 0.0) -> FoldDecision:
+    def decision(self, spot: UpstreamModel, conversation: str, usual: FoldDecision, pause: float = 0.0) -> FoldDecision:
         return FoldDecision(Warmth(1.0, 1.0), caches=True, cold=self.knows and pause >= 300)
 
 
@@ -103,7 +103,7 @@ class Process:
             await asyncio.sleep(0)
             return fold(conversation, options, WARM)
 
-        made = await self.decisions.fold(usual, Place(Spot("t", "u", model), name, name), work)
+        made = await self.decisions.fold(usual, Place(UpstreamModel("t", "u", model), name, name), work)
         past = Item(Key("t", "cache-model", name), PastRequest(5, 5, at=self.day()).to_bytes(), 1e9, name)
         await self.world.store.put([past])
         return made

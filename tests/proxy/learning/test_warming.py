@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from turnfold.compression.options import FoldDecision, Warmth
 from turnfold.proxy.learning.warming import WarmthMemory
 from turnfold.proxy.learning.warmth_records import list_warmth
-from turnfold.proxy.learning.window_records import Spot
+from turnfold.proxy.learning.window_records import UpstreamModel
 from turnfold.proxy.store.base import Item, Key, StoreUnavailable
 from turnfold.proxy.store.memory import MemoryStore
 
-SPOT = Spot("t1", "https://api.example", "m")
+SPOT = UpstreamModel("t1", "https://api.example", "m")
 USUAL = FoldDecision(Warmth(1.0, 1.0))
 
 
@@ -27,7 +27,7 @@ class Failing(MemoryStore):
         return await super().get(keys)
 
 
-def cold(memory: WarmthMemory, spot: Spot, number: int = 40) -> None:
+def cold(memory: WarmthMemory, spot: UpstreamModel, number: int = 40) -> None:
     for _ in range(number):
         memory.observe(spot, 5.0, loop=False, warm=False)
 
@@ -36,7 +36,11 @@ def test_nobody_else_learns_of_it() -> None:
     memory = WarmthMemory()
     cold(memory, SPOT)
     assert memory.decision(SPOT, "c", USUAL).warmth.turns < 0.3
-    for other in (Spot("t2", "https://api.example", "m"), Spot("t1", "https://b.example", "m"), Spot("t1", SPOT.upstream, "n")):
+    for other in (
+        UpstreamModel("t2", "https://api.example", "m"),
+        UpstreamModel("t1", "https://b.example", "m"),
+        UpstreamModel("t1", SPOT.upstream, "n"),
+    ):
         assert memory.decision(other, "c", USUAL) == USUAL
 
 
@@ -102,7 +106,7 @@ def test_a_brake_holds_for_one_conversation_of_one_tenant() -> None:
     memory.set_brake("t1", "c", on=True)
     assert memory.decision(SPOT, "c", USUAL).brake
     assert not memory.decision(SPOT, "d", USUAL).brake
-    assert not memory.decision(Spot("t2", SPOT.upstream, "m"), "c", USUAL).brake
+    assert not memory.decision(UpstreamModel("t2", SPOT.upstream, "m"), "c", USUAL).brake
     memory.set_brake("t1", "c", on=False)
     assert not memory.decision(SPOT, "c", USUAL).brake
 

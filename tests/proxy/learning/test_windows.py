@@ -7,12 +7,12 @@ from collections.abc import Sequence
 import pytest
 
 from turnfold.compression.calibration import Learned
-from turnfold.proxy.learning.window_records import Spot
+from turnfold.proxy.learning.window_records import UpstreamModel
 from turnfold.proxy.learning.windows import Windows
 from turnfold.proxy.store.base import Item, Key, StoreUnavailable
 from turnfold.proxy.store.memory import MemoryStore
 
-SPOT = Spot("t1", "https://api.example", "m")
+SPOT = UpstreamModel("t1", "https://api.example", "m")
 DAY = 86_400.0
 
 
@@ -55,18 +55,22 @@ async def test_what_was_learned_is_known() -> None:
 
 @pytest.mark.parametrize(
     "other",
-    [Spot("t2", "https://api.example", "m"), Spot("t1", "https://b.example", "m"), Spot("t1", "https://api.example", "n")],
+    [
+        UpstreamModel("t2", "https://api.example", "m"),
+        UpstreamModel("t1", "https://b.example", "m"),
+        UpstreamModel("t1", "https://api.example", "n"),
+    ],
 )
-async def test_nobody_else_learns_of_it(other: Spot) -> None:
+async def test_nobody_else_learns_of_it(other: UpstreamModel) -> None:
     windows = Windows(MemoryStore())
     await windows.learn_from_refusal(SPOT, 8192, 9000)
     assert await windows.learned(other) == Learned()
 
 
 def test_parts_of_a_key_are_kept_apart() -> None:
-    assert Spot("t", "ab", "c").key != Spot("t", "a", "bc").key
-    assert len({Spot("t", "u", name + "x" * 10_000).key.id for name in ("", "\ud800")}) == 2
-    assert len(Spot("t", "u", "\ud800" + "x" * 10_000).key.id) == 32
+    assert UpstreamModel("t", "ab", "c").key != UpstreamModel("t", "a", "bc").key
+    assert len({UpstreamModel("t", "u", name + "x" * 10_000).key.id for name in ("", "\ud800")}) == 2
+    assert len(UpstreamModel("t", "u", "\ud800" + "x" * 10_000).key.id) == 32
 
 
 async def test_another_process_learns_from_the_store() -> None:
@@ -155,12 +159,12 @@ async def test_reports_are_written_now_and_then() -> None:
 async def test_the_number_of_keys_is_bounded() -> None:
     windows = Windows()
     for i in range(10_050):
-        await windows.learned(Spot("t", "u", str(i)))
+        await windows.learned(UpstreamModel("t", "u", str(i)))
     assert len(windows._entries) == 10_000
 
 
 def test_a_key_carries_its_tenant() -> None:
-    assert Spot("t1", "u", "m").key == Key("t1", "window", Spot("t2", "u", "m").key.id)
+    assert UpstreamModel("t1", "u", "m").key == Key("t1", "window", UpstreamModel("t2", "u", "m").key.id)
 
 
 async def test_a_learned_window_is_put_to_the_test_again_after_minutes_then_after_longer() -> None:
@@ -254,7 +258,7 @@ async def test_the_store_is_asked_twice_a_minute_at_most() -> None:
 
 
 FOUR = [
-    Spot(tenant, f"https://{upstream}.example", model)
+    UpstreamModel(tenant, f"https://{upstream}.example", model)
     for tenant, upstream, model in [("t1", "a", "m"), ("t1", "a", "n"), ("t1", "b", "m"), ("t2", "a", "m")]
 ]
 
@@ -338,7 +342,7 @@ async def test_without_a_store_a_process_forgets_what_it_knows() -> None:
 async def test_names_of_any_kind_are_listed_and_forgotten() -> None:
     windows = Windows(MemoryStore())
     for model in ("\ud800", "x" * 10_000, "", "模型 \x1b[31m"):
-        await windows.learn_from_refusal(Spot("t1", "https://u", model), 8192, 9000)
+        await windows.learn_from_refusal(UpstreamModel("t1", "https://u", model), 8192, 9000)
     assert len(await windows.records("t1")) == 4
     assert await windows.forget_matching("t1", model="x" * 10_000) == 1
     assert await windows.forget_matching("t1", model="\ud800") == 1

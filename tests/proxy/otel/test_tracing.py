@@ -1,6 +1,6 @@
 """Traces and receipts as a collector gets them.
 
-Lives here: a small OTLP receiver, and what arrives there. Does not belong here: the SDK itself.
+These tests cover a small OTLP receiver, and what arrives there. They leave out the SDK itself.
 """
 
 from __future__ import annotations

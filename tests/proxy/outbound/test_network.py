@@ -1,6 +1,6 @@
 """The way to the upstream through a proxy, with authorities of one's own, with a client's certificate.
 
-Lives here: that, with a real proxy and real TLS on loopback. Does not belong here: Unix sockets (``proxy.test_listening``).
+They do so with a real proxy and real TLS on loopback. They leave out Unix sockets (``proxy.test_listening``).
 """
 
 from __future__ import annotations

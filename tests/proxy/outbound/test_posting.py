@@ -14,7 +14,7 @@ from aiohttp.connector import Connection
 from yarl import URL
 
 from turnfold.config.settings import UpstreamSettings
-from turnfold.proxy.outbound.posting import Parsing, Posting
+from turnfold.proxy.outbound.posting import ParserLimits, Posting
 from turnfold.proxy.outbound.raw_headers import _Restoring, as_text
 from turnfold.proxy.outbound.upstream import Upstream, UpstreamGarbled, pieces
 
@@ -139,7 +139,7 @@ async def test_a_connection_that_closes_before_it_is_written_to_has_been_sent_no
 
     server, told = await asyncio.start_server(nobody, "127.0.0.1", 0), list[str]()
     origin = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-    parsing = Parsing(read_bufsize=2**16, max_line_size=8190, max_field_size=8190, max_headers=100)
+    parsing = ParserLimits(read_bufsize=2**16, max_line_size=8190, max_field_size=8190, max_headers=100)
     async with server, aiohttp.ClientSession(connector=Closing()) as session:
         posting = Posting(session, origin, parsing)
         with pytest.raises(aiohttp.ClientConnectionResetError, match="closing transport"):

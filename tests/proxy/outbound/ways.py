@@ -1,6 +1,6 @@
 """A proxy on the way to an upstream, for tests.
 
-Lives here: a small forward proxy (CONNECT and plain requests) that knows names of its own. Does not belong here: tests.
+It is a small forward proxy (CONNECT and plain requests) that knows names of its own.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
     python -m tests.proxy.routes.fuzz [examples for each call]
 
-Lives here: starting both, and the program. Does not belong here: what is expected of it (``test_api_schema``).
+It starts both and runs the program; ``test_api_schema`` says what is expected of it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What every route answers to calls that are right, odd and wrong, whole (``tests.support.golden`` says when to write anew).
 
-Lives here: one installation, and calls to it in order. Does not belong here: why an answer is right (the routes' own tests).
+These tests cover one installation, and calls to it in order. They leave out why an answer is right (the routes' own tests).
 """
 
 from __future__ import annotations

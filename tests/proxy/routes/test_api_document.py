@@ -1,6 +1,6 @@
 """The API's document tells of every route, and of nothing else.
 
-Lives here: routes against descriptions, examples against schemas, the page. Does not belong here: answers against schemas
+These tests cover routes against descriptions, examples against schemas, the page. They leave out answers against schemas
 (``test_api_schema``).
 """
 

@@ -4,7 +4,7 @@
 
 takes 200 examples for each call, and the boundary values of schemathesis' coverage phase too (1,500 requests), for minutes.
 
-Lives here: the fuzzer on a real server, bounded. Does not belong here: cases by hand (``test_api``).
+These tests cover the fuzzer on a real server, bounded. They leave out cases by hand (``test_api``).
 """
 
 from __future__ import annotations

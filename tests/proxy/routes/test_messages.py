@@ -48,7 +48,7 @@ def test_there_and_back(origin: str) -> None:
     assert post(origin, "uncompress", messages=made["messages"], verbatim=made["verbatim"]).json() == kept
 
 
-def test_a_budget(origin: str) -> None:
+def test_messages_are_brought_within_a_budget(origin: str) -> None:
     made = post(origin, "compress", messages=MESSAGES, token_budget=400, token_counter="o200k_base").json()
     assert made["fits"]
     assert made["token_count"] <= 400
@@ -125,7 +125,7 @@ def test_originals_outlive_a_restart_and_belong_to_a_tenant(tmp_path: Path) -> N
             assert client.uncompress_messages(made["messages"]).messages == made["messages"]
 
 
-def test_the_client(origin: str) -> None:
+def test_the_client_compresses_messages_and_restores_them(origin: str) -> None:
     with Client(origin, "anna") as client:
         made = client.compress_messages(MESSAGES, token_budget=400)
         assert made.fits

@@ -1,7 +1,7 @@
 """Every example of the API's document is what a server answers: whole, but for what is another at each time or for each operator.
 
-Lives here: one installation that all examples are asked of, in an order in which each has something to work on. Does not belong
-here: examples against schemas (``test_api_document``), other answers (``test_answers``).
+These tests cover one installation that all examples are asked of, in an order in which each has something to work on. They leave
+out examples against schemas (``test_api_document``), other answers (``test_answers``).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """``/v1/state`` over real HTTP, driven by the client.
 
-Lives here: the four calls, their errors, tenants. Does not belong here: rules of the engine.
+These tests cover the four calls, their errors, tenants. They leave out rules of the engine.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The command of ``turnfold run`` as a process: exit statuses and signals, with a terminal and without one.
 
-Lives here: real processes. Does not belong here: the proxy beside them.
+These tests cover real processes. They leave out the proxy beside them.
 """
 
 from __future__ import annotations

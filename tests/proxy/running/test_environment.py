@@ -1,6 +1,6 @@
 """Variables of clients: which are read, which are written, and how a shell reads them back.
 
-Lives here: pure functions over environments. Does not belong here: what is decided from them (``test_plan``).
+These tests cover pure functions over environments. They leave out what is decided from them (``test_plan``).
 """
 
 from __future__ import annotations

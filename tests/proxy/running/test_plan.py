@@ -1,6 +1,6 @@
 """Where the requests of a command go: what settings, variables and running Turnfolds come to.
 
-Lives here: plans for environments, with real servers at the addresses that they name. Does not belong here: running a command.
+These tests cover plans for environments, with real servers at the addresses that they name. They leave out running a command.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """``turnfold run`` as a user meets it: a process in front of a command that calls both providers' APIs.
 
-Lives here: whole runs. Does not belong here: their parts (``test_child``, ``test_environment``, ``test_plan``).
+These tests cover whole runs. They leave out their parts (``test_child``, ``test_environment``, ``test_plan``).
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ FILES = Path(__file__).parent / "golden"
 PAID = RequestCost(0.75, 1.0)
 
 
-def test_the_lines() -> None:
+def test_the_last_lines_say_what_a_run_saved() -> None:
     observed = receipt(status="observed", wire="chat")
     runs: dict[str, list[tuple[Receipt, RequestCost]]] = {
         "nothing": [],

@@ -18,20 +18,20 @@ from tests.support.no_time import in_no_time, now
 from tests.support.warm import WARM
 from turnfold.compression.fold.likeness import nothing_known
 from turnfold.compression.options import Likeness
-from turnfold.compression.wire.chat import CHAT
-from turnfold.compression.wire.conversation import Message
+from turnfold.compression.wire.formats.chat import CHAT
+from turnfold.compression.wire.message import Message
 from turnfold.config.settings import Settings
 from turnfold.proxy.chat.exchange import Exchange
 from turnfold.proxy.chat.own_models import end_nothing
 from turnfold.proxy.incidents import Incidents
 from turnfold.proxy.learning.deciding import Place
-from turnfold.proxy.learning.window_records import Spot
-from turnfold.proxy.semantic.encoder import Encoded, Errand
+from turnfold.proxy.learning.window_records import UpstreamModel
+from turnfold.proxy.semantic.encoder import Encoded, VectorRequest
 from turnfold.proxy.semantic.likenesses import Likenesses
 from turnfold.proxy.store.base import Item, Key, Scope, StoreUnavailable
 from turnfold.proxy.store.memory import MemoryStore
 
-PLACE = Place(Spot("anna", "https://h", "m"), "name", "label")
+PLACE = Place(UpstreamModel("anna", "https://h", "m"), "name", "label")
 HISTORY = [
     {"role": "user", "content": "The harbour office opens at seven."},
     {"role": "assistant", "content": "Noted: the office opens at seven."},
@@ -61,9 +61,9 @@ class Noting(Encoder):
 
     def __init__(self, *, only_while_served: bool = False) -> None:
         super().__init__(only_while_served=only_while_served)
-        self.errands: list[Errand] = []
+        self.errands: list[VectorRequest] = []
 
-    async def encode(self, texts: Sequence[str], errand: Errand) -> Encoded:
+    async def encode(self, texts: Sequence[str], errand: VectorRequest) -> Encoded:
         self.errands.append(errand)
         return await super().encode(texts, errand)
 

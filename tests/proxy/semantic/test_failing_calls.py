@@ -1,6 +1,6 @@
 """What a call for vectors that fails means for the next ones (``tests.support.golden`` says when to write the files anew).
 
-Lives here: the encoder, with answers that are made up and a clock that a test moves. Does not belong here: the wire, HTTP
+These tests cover the encoder, with answers that are made up and a clock that a test moves. They leave out the wire, HTTP
 (``test_upstream_vectors``).
 """
 
@@ -24,10 +24,10 @@ from tests.support import golden
 from tests.support.no_time import in_no_time, now
 from turnfold.proxy.asking.breaker import Breaker
 from turnfold.proxy.asking.own_upstream import Caller, Headers, PostedAnswer
-from turnfold.proxy.asking.purse import Payer
+from turnfold.proxy.asking.spending import Payer
 from turnfold.proxy.chat.receipts import Receipt
 from turnfold.proxy.semantic import upstream_encoder as module
-from turnfold.proxy.semantic.encoder import EncoderFailed, Errand
+from turnfold.proxy.semantic.encoder import EncoderFailed, VectorRequest
 from turnfold.proxy.semantic.upstream_encoder import UpstreamEncoder
 
 FILES = Path(__file__).parent / "golden"
@@ -69,8 +69,8 @@ class Scripted(UpstreamEncoder):
         return [len(body["input"]) for _, _, body, _ in self.sent]
 
 
-def errand(encoder: UpstreamEncoder, tenant: str = "anna") -> Errand:
-    return Errand(Payer(tenant, "c"), "gpt-4o", encoder.trial().caller, URL(f"{URL_OF_OURS}/chat/completions"))
+def errand(encoder: UpstreamEncoder, tenant: str = "anna") -> VectorRequest:
+    return VectorRequest(Payer(tenant, "c"), "gpt-4o", encoder.trial().caller, URL(f"{URL_OF_OURS}/chat/completions"))
 
 
 class Clock:
@@ -144,7 +144,7 @@ def test_what_each_failure_means(clock: Clock, caplog: pytest.LogCaptureFixture)
     for name, answer, groups in CASES:
         encoder = Scripted(repeat(answer), **groups)
         caller = Caller(encoder.trial().caller.host, ((b"authorization", b"Bearer sk-client"),))
-        anna, bert = (Errand(Payer(tenant, "c"), "gpt-4o", caller, URL(URL_OF_OURS)) for tenant in ("anna", "bert"))
+        anna, bert = (VectorRequest(Payer(tenant, "c"), "gpt-4o", caller, URL(URL_OF_OURS)) for tenant in ("anna", "bert"))
         caplog.clear()
         caplog.set_level(logging.INFO)
         said, tries, waits = set[str](), 0, list[list[float]]()
@@ -281,10 +281,10 @@ def test_where_a_call_goes(url: str, sent_to: str, place: str, header: bytes) ->
     async def work() -> None:
         encoder = Scripted([vectors(1)], url=url, semantic={"api_key": None}, upstream={"api_key": "sk-own"})
         caller = Caller(URL(url).authority, ())
-        await encoder.encode(["a"], Errand(Payer("anna"), "m", caller, URL(sent_to, encoded=True)))
+        await encoder.encode(["a"], VectorRequest(Payer("anna"), "m", caller, URL(sent_to, encoded=True)))
         ((found, headers, _, _),) = encoder.sent
         assert (found, [name for name, _ in headers]) == (place, [header])
-        assert not encoder.is_ready(Errand(Payer("anna"), "m", Caller("elsewhere", ()), URL("https://elsewhere")))
+        assert not encoder.is_ready(VectorRequest(Payer("anna"), "m", Caller("elsewhere", ()), URL("https://elsewhere")))
 
     in_no_time(work())
 
@@ -298,7 +298,7 @@ def test_what_was_spent_is_booked_before_the_end() -> None:
             await asyncio.sleep(1.0)
             booked.append(dollars)
 
-        encoder._purse.settle = settle  # type: ignore[method-assign]
+        encoder._caps.settle = settle  # type: ignore[method-assign]
         async with encoder.running():
             assert await failure(encoder) == "made"
         assert booked == [pytest.approx(7 * 0.02 / 1e6)]
@@ -313,8 +313,8 @@ def test_a_url_of_its_own_is_taken_as_it_stands() -> None:
         url, host = "https://r.openai.azure.com/v1", "r.openai.azure.com:443"
         encoder = Scripted([vectors(1)], semantic={"url": url, "api_key": "sk-own"})
         sent_to = URL("https://r.openai.azure.com/openai/deployments/chat/chat/completions?api-version=1")
-        await encoder.encode(["a"], Errand(Payer("anna"), "m", Caller(host, ()), sent_to))
+        await encoder.encode(["a"], VectorRequest(Payer("anna"), "m", Caller(host, ()), sent_to))
         assert [(one[0], one[1][0][0]) for one in encoder.sent] == [(f"{url}/embeddings", b"api-key")]
-        assert encoder.is_ready(Errand(Payer("anna"), "m", Caller("elsewhere", ()), URL("https://elsewhere")))
+        assert encoder.is_ready(VectorRequest(Payer("anna"), "m", Caller("elsewhere", ()), URL("https://elsewhere")))
 
     in_no_time(work())

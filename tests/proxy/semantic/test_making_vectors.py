@@ -15,14 +15,14 @@ from tests.support.bodies import encode
 from tests.support.no_time import in_no_time, now
 from tests.support.warm import WARM
 from turnfold.compression.options import Likeness
-from turnfold.compression.wire.chat import CHAT
-from turnfold.compression.wire.conversation import Message
+from turnfold.compression.wire.formats.chat import CHAT
+from turnfold.compression.wire.message import Message
 from turnfold.config.settings import Settings
 from turnfold.proxy.asking.own_upstream import Caller
-from turnfold.proxy.asking.purse import Payer
+from turnfold.proxy.asking.spending import Payer
 from turnfold.proxy.incidents import Incidents
-from turnfold.proxy.learning.window_records import Spot
-from turnfold.proxy.semantic.encoder import Encoded, EncoderFailed, Errand
+from turnfold.proxy.learning.window_records import UpstreamModel
+from turnfold.proxy.semantic.encoder import Encoded, EncoderFailed, VectorRequest
 from turnfold.proxy.semantic.vector_records import LikenessRecords, VectorRecords
 from turnfold.proxy.semantic.vectors import PassageVectors
 from turnfold.proxy.store.base import Item, Key, Scope
@@ -45,11 +45,11 @@ class Encoder:
         self.calls: list[Call] = []
         self.takes, self.seconds, self.fails = 0.0, 0.0, 0
 
-    def is_ready(self, errand: Errand) -> bool:
+    def is_ready(self, errand: VectorRequest) -> bool:
         del errand
         return self.ready
 
-    async def encode(self, texts: Sequence[str], errand: Errand) -> Encoded:
+    async def encode(self, texts: Sequence[str], errand: VectorRequest) -> Encoded:
         self.calls.append((now(), errand.payer.tenant, errand.payer.conversation, tuple(texts)))
         await asyncio.sleep(self.takes)
         if self.fails:
@@ -101,8 +101,8 @@ def said(*texts: str, role: str = "user") -> list[Message]:
     return list(CHAT.read(encode([{"role": role, "content": text} for text in texts]), WARM).messages)
 
 
-def errand(tenant: str = "anna", conversation: str | None = "c") -> Errand:
-    return Errand(Payer(tenant, conversation), "m", Caller("h", ()), URL("https://h"))
+def errand(tenant: str = "anna", conversation: str | None = "c") -> VectorRequest:
+    return VectorRequest(Payer(tenant, conversation), "m", Caller("h", ()), URL("https://h"))
 
 
 async def settled(vectors: PassageVectors) -> None:
@@ -341,7 +341,7 @@ def test_a_call_that_fails_is_made_again_with_the_next_request() -> None:
 
 def test_a_fault_of_the_encoder_is_an_incident() -> None:
     class Faulty(Encoder):
-        async def encode(self, texts: Sequence[str], errand: Errand) -> Encoded:
+        async def encode(self, texts: Sequence[str], errand: VectorRequest) -> Encoded:
             raise LookupError
 
     async def work(*, served: bool) -> None:
@@ -393,7 +393,7 @@ async def test_of_vectors_that_two_replicas_made_the_first_are_used() -> None:
 
 async def test_of_likenesses_that_two_replicas_decided_the_first_is_used() -> None:
     store = MemoryStore()
-    records, spot = LikenessRecords(store, 60.0), Spot("anna", "u", "m")
+    records, spot = LikenessRecords(store, 60.0), UpstreamModel("anna", "u", "m")
     mine, theirs = (Likeness(3, "p", (bytes([one]) * 3, b"")) for one in (1, 2))
     assert await records.keep_first(spot, mine, "c") == mine
     assert await records.keep_first(spot, theirs, "c") == mine
@@ -416,7 +416,7 @@ def test_sixty_four_megabytes_of_vectors_are_remembered() -> None:
             return True
 
     class Blank(Encoder):
-        async def encode(self, texts: Sequence[str], errand: Errand) -> Encoded:
+        async def encode(self, texts: Sequence[str], errand: VectorRequest) -> Encoded:
             return Encoded([bytes(self.dimension) for _ in texts])
 
     async def remembered(dimension: int) -> int:

@@ -27,7 +27,7 @@ from turnfold.config.settings import Settings
 from turnfold.config.sources import LoadedSettings
 from turnfold.proxy.asking.breaker import Breaker
 from turnfold.proxy.asking.own_upstream import Caller, OwnAccess, OwnUpstream, host_of
-from turnfold.proxy.asking.purse import Payer, Purse
+from turnfold.proxy.asking.spending import Payer, SpendingCaps
 from turnfold.proxy.checkup import Finding, examine
 from turnfold.proxy.semantic.embeddings_wire import (
     MOST_INPUT_TOKENS,
@@ -213,9 +213,9 @@ def test_a_breaker_rests_as_long_as_it_is_told() -> None:
     assert not breaker.is_open
 
 
-async def test_purposes_have_purses_of_their_own() -> None:
+async def test_purposes_have_caps_of_their_own() -> None:
     store = None
-    summaries, vectors = Purse(store, 1.0, None, 0.0), Purse(store, 1.0, None, 0.0, "vectors")
+    summaries, vectors = SpendingCaps(store, 1.0, None, 0.0), SpendingCaps(store, 1.0, None, 0.0, "vectors")
     assert await summaries.reserve(Payer("t", "c"), 0.9)
     assert not await summaries.reserve(Payer("t", "c"), 0.9)
     assert await vectors.reserve(Payer("t", "c"), 0.9)

@@ -25,7 +25,7 @@ from turnfold.compression.fold import fold
 from turnfold.config.semantic import SemanticSettings
 from turnfold.config.settings import AuthSettings, FoldingSettings, ModelSettings
 from turnfold.proxy.chat.receipts import Receipt
-from turnfold.proxy.semantic.encoder import Errand
+from turnfold.proxy.semantic.encoder import VectorRequest
 
 MODEL = "text-embedding-3-small"
 KEY = ("authorization", "Bearer sk-client")
@@ -462,7 +462,7 @@ def test_a_clients_key_does_not_outlive_its_request(made: EmbeddingsUpstream) ->
         assert len(made.calls) == before
         assert server.recorder.receipts[-1].status == "folded"
         gc.collect()  # since Python 3.14 an error's traceback may keep a cycle until then
-        kept = [one for one in gc.get_objects() if isinstance(one, Errand)]
+        kept = [one for one in gc.get_objects() if isinstance(one, VectorRequest)]
         assert not any(b"sk-brief" in value for one in kept for _, value in one.caller.headers)
         made.chat = slow(0.3)  # what was left undone is done with the next request's key
         warmed(server, made, 1)
@@ -473,7 +473,7 @@ def test_the_operators_errands_carry_no_credential_of_a_clients(made: Embeddings
     made.delay = 0.3
     with proxy(made) as server:
         send(server, made, [*history(), question(0)], ("authorization", "Bearer sk-passing"))
-        kept = [one for one in gc.get_objects() if isinstance(one, Errand)]
+        kept = [one for one in gc.get_objects() if isinstance(one, VectorRequest)]
         assert kept
         assert all(one.caller.headers == () for one in kept)
 

@@ -1,6 +1,6 @@
 """A Redis whose user may not do everything: what is told, to whom, and that no receipt is lost.
 
-Lives here: a real server and its access control lists, a real Turnfold in front. Does not belong here: what the doctor finds
+These tests cover a real server and its access control lists, a real Turnfold in front. They leave out what the doctor finds
 (``tests.proxy.test_checkup``).
 """
 

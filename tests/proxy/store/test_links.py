@@ -1,7 +1,7 @@
 """Redis without a server: what becomes of a URL, of failures, and the names of keys (``tests.support.golden`` says when to write
 the files anew).
 
-Lives here: connections that are made up. Does not belong here: what real servers do (``test_many_servers``, ``test_guard``).
+These tests cover connections that are made up. They leave out what real servers do (``test_many_servers``, ``test_guard``).
 """
 
 from __future__ import annotations

@@ -32,15 +32,15 @@ from turnfold.proxy.api.compressions import Compressions, request_key
 from turnfold.proxy.api.conversations import Conversations, ConversationUnknown, ConversationUnreadable
 from turnfold.proxy.api.roundtrips import Roundtrips, options_of, unpack_result
 from turnfold.proxy.api.workshop import Workshop
-from turnfold.proxy.books.baseline import PastRequest
 from turnfold.proxy.books.csv_rows import as_csv
 from turnfold.proxy.books.ledger import Ledger
 from turnfold.proxy.books.receipt_log import line_of, read_line, receipts_between
 from turnfold.proxy.books.report import Query, report
 from turnfold.proxy.books.rollups import UNPRICED, SumRow
 from turnfold.proxy.books.section_records import Layered, find_section, pack_section, unpack_section
+from turnfold.proxy.cache_model.past_request import PastRequest
 from turnfold.proxy.chat.receipts import Usage
-from turnfold.proxy.learning.window_records import Spot
+from turnfold.proxy.learning.window_records import UpstreamModel
 from turnfold.proxy.learning.windows import Windows
 from turnfold.proxy.routes.conversation import conversation_operations
 from turnfold.proxy.routes.operations import mount
@@ -338,7 +338,7 @@ async def test_a_conversation_of_a_newer_release_is_left_alone(workshop: Worksho
 
 async def test_learned_windows_are_read_from_every_release() -> None:
     store = MemoryStore()
-    spot = Spot("anna", "http://up", "m")
+    spot = UpstreamModel("anna", "http://up", "m")
     known = {"ratios": [1.1, 1.2], "limit": 9000, "fits": 5, "fails": None, "quiet": [[10, 12]]}
     believed = Learned(ratios=(1.1, 1.2), limit=9000, claims=2, over=(False,), fits=5, quiet=((10, 12),))  # one claim was enough
     for until, quiet, expected in (
@@ -354,7 +354,7 @@ async def test_learned_windows_are_read_from_every_release() -> None:
 
 async def test_what_windows_write_they_read() -> None:
     store = MemoryStore()
-    spot = Spot("anna", "http://up", "m")
+    spot = UpstreamModel("anna", "http://up", "m")
     one = Windows(store)
     await one.learn_from_usage(spot, 1000, 1100)
     learned = await one.learn_from_refusal(spot, 9000, 9500)

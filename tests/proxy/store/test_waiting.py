@@ -1,6 +1,6 @@
 """How long callers wait for a store, and when one that is away is asked again.
 
-Lives here: every such time, on a clock that jumps. Does not belong here: what a real store does (``test_guard``).
+These tests cover every such time, on a clock that jumps. They leave out what a real store does (``test_guard``).
 """
 
 from __future__ import annotations

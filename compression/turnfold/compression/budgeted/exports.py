@@ -1,6 +1,6 @@
 """A history as JSON: export and import.
 
-Lives here: the form, and the validation of every field of it. Does not belong here: records of a store, HTTP.
+This module defines the form and validates every field. A store's records and HTTP have forms of their own.
 
 An export carries the settings that the conversation was kept with. Whatever an import lets through can be added to: counts match
 what they count, lists match in length, ids follow from the messages.

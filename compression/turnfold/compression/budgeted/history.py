@@ -1,7 +1,7 @@
 """The state of a conversation kept within a token budget, and how it changes (row C8).
 
-Lives here: messages, settings, blocks, the history; adding to it, drilling into it, searching it. Does not belong here: what is
-told of it (``telling``), its form as JSON (``exports``), stores, locks, time.
+Messages, settings, blocks and the history; adding to it, drilling into it, searching it. ``telling`` writes its context and
+``exports`` its JSON. There is no store, lock or clock here.
 
 History is append-only: a block is made once, from the messages themselves, and never compressed again.
 """
@@ -20,7 +20,7 @@ from turnfold.compression.scorers.query import Relevance
 from turnfold.compression.scorers.tfidf import TfIdf
 from turnfold.compression.shorten.prose import shorten
 from turnfold.compression.shorten.summary import summarise
-from turnfold.compression.text.dialogue.orders import standing_orders
+from turnfold.compression.text.dialogue.standing.orders import standing_orders
 from turnfold.compression.text.quotes import Source
 from turnfold.compression.tokens import Count
 

@@ -1,7 +1,7 @@
 """The statements of old messages that a context can include, and the worth of each.
 
-Lives here: finding and weighing them, message by message. Does not belong here: which of them a context tells (``telling``), the
-signs by which a statement is known (``text.statements``).
+This module finds and weighs them, message by message. ``telling`` chooses which of them a context includes; the signs of a
+statement are in ``text.statements``.
 
 They follow from the messages alone, so they are never stored; and they are whole statements of the message, each with what it
 needs, so nothing that is told says more or less than its speaker did.

@@ -1,7 +1,7 @@
 """The context of a history: the text that is sent in its place, within the budget (row C9).
 
-Lives here: choosing among the sentences of old messages, and the form of a context. Does not belong here: what a sentence is
-worth by its words (``sentences``), changing a history (``history``).
+This module chooses among the sentences of old messages, and fixes the form of a context. What a sentence is worth is up to
+``sentences``; ``history`` changes a history.
 
 System messages are told whole, standing orders and what users state about themselves and their task before anything else, the
 best of the rest as far as the budget goes; all in the order in which it was said, each sentence once and as it was said. What is
@@ -19,7 +19,7 @@ from typing import Final, NamedTuple
 from turnfold.compression import tokens
 from turnfold.compression.budgeted.history import HEADINGS, History, HistoryMessage, HistorySettings, line
 from turnfold.compression.budgeted.sentences import ToldSentence
-from turnfold.compression.text.dialogue.orders import standing_orders
+from turnfold.compression.text.dialogue.standing.orders import standing_orders
 from turnfold.compression.tokens import Count
 
 _HEAD, _TAIL = "[Prior context summary]", "[Recent messages]"

@@ -1,7 +1,7 @@
 """The parts of a text that the newest question needs, for texts that have to be cut.
 
-Lives here: the ranges of a text that bear on the question. Does not belong here: cutting (``middle``), which texts are cut
-(``cut``), what bears on a question (``recall``).
+This module gives the ranges of a text that bear on the question. ``cut`` chooses the texts, ``middle`` cuts them, and ``recall``
+knows what bears on a question.
 
 A result that is too large for its window or budget is all that a model will ever see of it in this turn. Its head and tail hold
 what was asked for by chance only.
@@ -19,7 +19,7 @@ from turnfold.compression.recall.choosing import recall
 from turnfold.compression.recall.question import Question
 from turnfold.compression.text.blocks import line_end
 from turnfold.compression.text.quotes import Source
-from turnfold.compression.wire.conversation import Message
+from turnfold.compression.wire.message import Message
 
 _SHARE: Final = 0.75  # of the room; the ends of a text show what kind of text it is
 _LINE: Final = 400  # characters of a line that is kept whole

@@ -1,7 +1,7 @@
 """Cutting the largest texts of a request in the middle until it fits.
 
-Lives here: what is left to do when folding is not enough: which texts are cut and how far, and, after that, which of the oldest
-messages are left out. Does not belong here: folding, calling an upstream.
+This is what remains to be done when folding is not enough: choosing which texts are cut and how far, and, after that, which of
+the oldest messages are left out.
 
 Every text above one level is cut down to that level and keeps its head and tail. Levels are the steps of a fixed ladder, so that
 a text is cut the same way in many requests while the conversation behind it grows. There are four ways, the mildest first:
@@ -33,12 +33,14 @@ from turnfold.compression.fold.marks import move_marks
 from turnfold.compression.fold.pieces import Level
 from turnfold.compression.fold.thinking import all_thinking, binds_thinking
 from turnfold.compression.fold.units import Unit, staying, units
-from turnfold.compression.fold.write import Section
+from turnfold.compression.fold.writing.drafts import Section
 from turnfold.compression.memo import Memo, digest
 from turnfold.compression.options import FoldOptions
-from turnfold.compression.wire.conversation import Changes, Conversation, Message, Messages, Path, Text
+from turnfold.compression.wire.changes import Changes
+from turnfold.compression.wire.conversation import Conversation
 from turnfold.compression.wire.edits import json_string
 from turnfold.compression.wire.media import labels
+from turnfold.compression.wire.message import Message, Messages, Path, Text
 
 _SOFT: Final = 192  # tokens of a text that can still be followed: a few sentences at either end
 _HARD: Final = 32

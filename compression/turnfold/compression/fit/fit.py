@@ -1,7 +1,7 @@
 """Making a request fit its upstream's window.
 
-Lives here: the one entry that every request passes (fold, then fit), and the order in which ways of making one shrink are tried.
-Does not belong here: the ways themselves, an upstream's refusal (``recover``).
+This is the one entry that every request passes (fold, then fit), and the order in which ways to make it smaller are tried. The
+ways themselves have modules of their own; an upstream's refusal is handled in ``recover``.
 """
 
 from __future__ import annotations

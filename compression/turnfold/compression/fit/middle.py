@@ -1,7 +1,7 @@
 """Cutting the middle out of a text, or everything but its ends and the requested parts.
 
-Lives here: where a text may be cut, and the note in place of what is missing. Does not belong here: choosing which text, or what
-is wanted (``asked``).
+This module knows where a text may be cut, and writes the note in place of what is missing. ``cut`` chooses the text, ``asked``
+what is wanted of it.
 
 A cut is made at the end of a line, a sentence or a word near the wanted place, and never inside a protected span that is short
 enough to be kept or dropped whole. A code fence that is open at a cut is closed there, or reopened, so that the rest keeps its

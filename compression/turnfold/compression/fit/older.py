@@ -1,7 +1,7 @@
 """Folding everything older than the most recent fifth of a conversation.
 
-Lives here: taking the recent messages off a conversation, having the rest folded, and making the same changes to the whole of it;
-what comes of this and of every other way of making a request fit. Does not belong here: folding itself, choosing budgets.
+This module takes the recent messages off a conversation, has the rest folded, and makes the same changes to the whole of it. The
+result of every way to make a request fit is defined here too. Folding itself and the choice of budgets happen elsewhere.
 
 A fold under a budget keeps as little raw as its prices say; after an overflow the recent messages are worth more than that,
 since the model was in the middle of something. The question at hand goes along with what is folded, so that recall looks for
@@ -23,10 +23,12 @@ from turnfold.compression.fold.counts import conversation_tokens
 from turnfold.compression.fold.engine import LEFT_OUT, Fold, Folded
 from turnfold.compression.fold.thinking import all_thinking
 from turnfold.compression.fold.units import Unit, units
-from turnfold.compression.fold.write import Section
+from turnfold.compression.fold.writing.drafts import Section
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
-from turnfold.compression.wire.conversation import Changes, Conversation, Message, Messages
+from turnfold.compression.wire.changes import Changes
+from turnfold.compression.wire.conversation import Conversation
+from turnfold.compression.wire.message import Message, Messages
 
 T = TypeVar("T")
 

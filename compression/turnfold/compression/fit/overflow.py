@@ -1,7 +1,7 @@
 """Distinguishing a full context from every other upstream error.
 
-Lives here: reading an error body, and the one function that compares it with ``overflow_table``. Does not belong here: wordings
-(lines of the table), what is done about an overflow (see ``recover``).
+This module reads an error body and compares it with ``overflow_table``, which has the wordings. What is done about an overflow is
+up to ``recover``.
 
 An error is read by its structure first: only fields that carry a message or a code count, so that a user's own words, echoed
 elsewhere in an error, are not mistaken for one. Vetoes are read before anything else.

@@ -1,6 +1,6 @@
 """The wordings of upstreams for a full context, similar wordings that mean something else, and where the figures are.
 
-Lives here: one table, with one rule per line. Does not belong here: applying it (see ``overflow``).
+It is one table with one rule per line; ``overflow`` applies it.
 
 The wordings come from the providers' documents, from the sources of servers (vLLM, SGLang, llama.cpp, TGI, LM Studio, Ollama) and
 from errors that their users posted. A new wording is a new line here and a new case in the tests.

@@ -1,7 +1,7 @@
 """One recovery from a full context.
 
-Lives here: how small a request has to become, and the exchange with the upstream as a generator that yields a call and is sent
-the reply. Does not belong here: making a request shrink (``fit``), sending anything, what an upstream says (``overflow``).
+This module decides how small a request has to become, and is the exchange with the upstream as a generator that yields a call and
+is sent the reply. ``fit`` makes a request smaller, ``overflow`` understands what an upstream says, and the driver sends.
 
 A driver does this, and no more (``turnfold.proxy.chat.recovering``):
 
@@ -32,7 +32,8 @@ from turnfold.compression.fold.units import units
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
 from turnfold.compression.summary.calls import ModelCall
-from turnfold.compression.wire.conversation import Conversation, Messages
+from turnfold.compression.wire.conversation import Conversation
+from turnfold.compression.wire.message import Messages
 
 _BESIDE_VERBATIM: Final = 1.15  # room for the verbatim part with a summary
 # What is left of a window for the one try: what stays may be tables and code, which take more tokens by another vocabulary than

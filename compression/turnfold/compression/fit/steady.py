@@ -1,7 +1,7 @@
 """Fitting a conversation so that its next requests only append.
 
-Lives here: at which of its requests a growing conversation is made smaller, and what that is in the requests that follow. Does
-not belong here: the ways of making it smaller (``fit``, ``older``, ``cut``).
+This module decides at which of its requests a growing conversation is made smaller, and what that means for the requests that
+follow. The ways of making it smaller are in ``fit``, ``older`` and ``cut``.
 
 A conversation beyond its window is not fitted anew with every request: all of its prefix would be written to the cache again each
 time. It is made smaller than it has to be at one request, its border, and the same changes hold until it has grown by the room
@@ -32,7 +32,8 @@ from turnfold.compression.fold.units import units
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
 from turnfold.compression.wire.cache_marks import cut_marks
-from turnfold.compression.wire.conversation import Beside, Changes, Conversation
+from turnfold.compression.wire.changes import Beside, Changes
+from turnfold.compression.wire.conversation import Conversation
 from turnfold.compression.wire.edits import Edit, apply
 
 _QUOTES: Final = 0.08  # share of the room left free at a border for quotes after later questions

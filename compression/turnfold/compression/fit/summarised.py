@@ -1,7 +1,7 @@
 """A model's summary of what a recovery leaves out.
 
-Lives here: the messages it covers, and its place. Does not belong here: making a request smaller (``fit``), the checks
-(``summary``).
+This module decides which messages the summary covers, and where it goes. Making a request smaller is up to ``fit``, checking a
+summary to ``summary``.
 
 The deterministic form is made first, and is used if there is no usable summary. A summary goes into the first user message
 that is kept: behind its own text where what is missing came later, in front of it where that came before. It is fenced like any
@@ -29,7 +29,8 @@ from turnfold.compression.recall.fence import render_written
 from turnfold.compression.summary.asking import write_anchored
 from turnfold.compression.summary.calls import ModelCall, ModelReply
 from turnfold.compression.text.quotes import Source
-from turnfold.compression.wire.conversation import Beside, Changes, Conversation
+from turnfold.compression.wire.changes import Beside, Changes
+from turnfold.compression.wire.conversation import Conversation
 
 _FRAME: Final = 40  # tokens of the fence
 _MOST_READ: Final = 24_000  # most tokens sent to the model

@@ -1,7 +1,7 @@
 """Attachments whose tokens Turnfold cannot count: files, audio, video.
 
-Lives here: estimates of their weight, and a conversation that counts it. Does not belong here: making a request smaller
-(``fit``), prices of images (``wire.media``).
+This module estimates their weight, and gives a conversation that counts it. Making a request smaller is up to ``fit``; prices of
+images are in ``wire.media``.
 
 Everywhere else they count 0 tokens. If an upstream's error names the number of tokens it counted, the part that the text does
 not explain is spread over them: by size if known, otherwise equally.
@@ -13,7 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from turnfold.compression.memo import Memo
-from turnfold.compression.wire.conversation import Attachment, Conversation, Message, Messages
+from turnfold.compression.wire.conversation import Conversation
+from turnfold.compression.wire.message import Attachment, Message, Messages
 
 
 @dataclass(frozen=True, slots=True)

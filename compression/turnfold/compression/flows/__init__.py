@@ -1,0 +1,1 @@
+"""Generators that yield questions to a model and are sent its answers, and what drives them."""

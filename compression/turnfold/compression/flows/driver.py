@@ -1,7 +1,7 @@
 """Driving a generator that yields questions and is sent answers.
 
-Lives here: answers from another generator, and from a caller's function, now or later. Does not belong here: the questions, any
-event loop (it runs under the caller's).
+The answers come from another generator, or from a caller's function, now or later. What is asked is up to the generator. There is
+no event loop here: a driver runs under the caller's.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Layers of a text with a model's help: it may rate the sentences, and write the summary.
 
-Lives here: the order of the steps, as a generator that yields calls, and as an awaitable over a caller's function. Does not
-belong here: the layers (``layers``), prompts and checks (``summary``), making a call.
+This module fixes the order of the steps, as a generator that yields calls, and as an awaitable over a caller's function. The
+layers are made in ``layers``; prompts and checks are in ``summary``.
 """
 
 from __future__ import annotations

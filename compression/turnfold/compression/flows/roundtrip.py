@@ -1,7 +1,6 @@
 """``compress``: immediate or, with a caller's summarizer, awaitable.
 
-Lives here: the one entry to the reversible compression of messages. Does not belong here: any step of it
-(``roundtrip.compress_messages``).
+This is the one entry to the reversible compression of messages. Its steps are in ``roundtrip.compress_messages``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Summaries of messages by the caller's model.
 
-Lives here: the prompts, and asking again more tersely. Does not belong here: sending anything (the caller's function does),
-deciding whether a summary is used (``roundtrip.compress_messages`` refuses one that is empty or no shorter).
+This module writes the prompts, and asks again more tersely if need be. The caller's function sends them.
+``roundtrip.compress_messages`` refuses a summary that is empty or no shorter.
 """
 
 from __future__ import annotations

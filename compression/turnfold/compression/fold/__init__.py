@@ -13,7 +13,7 @@ from turnfold.compression.fold.engine import (
     state_written,
     unfold,
 )
-from turnfold.compression.fold.write import Section
+from turnfold.compression.fold.writing.drafts import Section
 
 __all__ = [
     "LEFT_OUT",

@@ -1,6 +1,6 @@
 """What happened to each message of a conversation, for `turnfold inspect`.
 
-Lives here: the account of changes, including changes of changed requests. Does not belong here: making changes.
+This module accounts for changes, and for changes to already changed requests, but makes none.
 """
 
 from __future__ import annotations
@@ -9,8 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from turnfold.compression.fold.ask import Recall
-from turnfold.compression.fold.write import Section
-from turnfold.compression.wire.conversation import Changes, Conversation
+from turnfold.compression.fold.writing.drafts import Section
+from turnfold.compression.wire.changes import Changes
+from turnfold.compression.wire.conversation import Conversation
 from turnfold.compression.wire.standing import order
 
 

@@ -1,7 +1,7 @@
 """Summaries that a model wrote, in place of blocks of quotes.
 
-Lives here: at which fold event one is adopted, the values that pass between a fold and whoever has summaries written. Does not
-belong here: writing and checking one (``summary``), borders (``replay``), what it looks like in a request (``write``).
+This module decides at which fold event a summary is adopted, and defines the values that pass between a fold and whoever has
+summaries written. Writing and checking one is up to ``summary``, borders to ``replay``, and its form in a request to ``write``.
 
 A summary is written after its block was folded, while the block's quotes serve. It is adopted at a fold event, and only where
 nothing is written again because of it that would not be anyway, but for the block itself: the block stands behind the first

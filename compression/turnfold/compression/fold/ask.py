@@ -1,6 +1,6 @@
 """Which user messages get recall, from what, and within how many tokens.
 
-Lives here: turning a plan's askers into texts behind their messages. Does not belong here: choosing or rendering passages.
+This module turns a plan's askers into texts placed after their messages. ``recall`` chooses and renders the passages.
 
 The recall of a user message is a function of the messages up to it, so a tool loop under it keeps its bytes.
 """
@@ -29,7 +29,7 @@ from turnfold.compression.text.dialogue.own_words import is_only_output
 from turnfold.compression.text.dialogue.wanted.several_works import asked_several
 from turnfold.compression.text.dialogue.wanted.works import asked_again, asked_work, named_work
 from turnfold.compression.text.quotes import Quotable, Source
-from turnfold.compression.wire.conversation import Message, Messages, family
+from turnfold.compression.wire.message import Message, Messages, family
 
 
 @dataclass(frozen=True, slots=True)

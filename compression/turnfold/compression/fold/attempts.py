@@ -1,7 +1,7 @@
 """Attempts at a fold: the mildest of several plans that fits a budget, drafted with its recall.
 
-Lives here: the settings that are tried, what recall may take. Does not belong here: the order of the stations, whether the
-result is used (``engine``), what a plan or a draft is.
+This module chooses the settings that are tried, and what recall may take. ``engine`` fixes the order of the stations and decides
+whether the result is used.
 """
 
 from __future__ import annotations
@@ -21,9 +21,11 @@ from turnfold.compression.fold.pieces import Asker, most_recall_tokens, saved_by
 from turnfold.compression.fold.plan import Plan, plan
 from turnfold.compression.fold.thinking import decided, dropping, first_thought
 from turnfold.compression.fold.units import Unit, question_start, staying
-from turnfold.compression.fold.write import FoldDraft, draft
+from turnfold.compression.fold.write import draft
+from turnfold.compression.fold.writing.drafts import FoldDraft
 from turnfold.compression.options import FoldOptions
-from turnfold.compression.wire.conversation import Changes, Conversation
+from turnfold.compression.wire.changes import Changes
+from turnfold.compression.wire.conversation import Conversation
 
 
 @dataclass(frozen=True, slots=True)

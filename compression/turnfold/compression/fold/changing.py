@@ -1,7 +1,7 @@
 """From a draft to the changes that make it.
 
-Lives here: what of a draft and its recalls goes where in a request, how it keeps out of the way of caches, and what an earlier
-request's changes are in a later one. Does not belong here: writing pieces (``write``), choosing recall (``ask``), any wire.
+This module places a draft and its recalls in a request, keeps them out of the way of caches, and translates an earlier request's
+changes for a later one. ``write`` writes the pieces and ``ask`` chooses recall; no format is known here.
 """
 
 from __future__ import annotations
@@ -15,9 +15,11 @@ from turnfold.compression.fold.fold_task import FoldTask
 from turnfold.compression.fold.marks import move_marks
 from turnfold.compression.fold.plan import Plan
 from turnfold.compression.fold.thinking import without_thinking
-from turnfold.compression.fold.write import FoldDraft, Surroundings
+from turnfold.compression.fold.writing.drafts import FoldDraft, Surroundings
 from turnfold.compression.options import FoldOptions
-from turnfold.compression.wire.conversation import Beside, Changes, Conversation, Message, kept_indices
+from turnfold.compression.wire.changes import Beside, Changes, kept_indices
+from turnfold.compression.wire.conversation import Conversation
+from turnfold.compression.wire.message import Message
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """Checking the engine's own output before it is sent.
 
-Lives here: laws 2 and 6 for a forwarded request against the received one. Does not belong here: repairing anything. A fold that
-fails is dropped, and the original is sent.
+Laws 2 and 6 are checked for a forwarded request against the received one. Nothing is repaired: a fold that fails is dropped, and
+the original is sent.
 
 The forwarded bytes are parsed again, so that an error in writing them is found as well.
 """
@@ -14,7 +14,8 @@ from itertools import islice, pairwise
 from typing import Any, Final
 
 from turnfold.compression.errors import FoldRejected
-from turnfold.compression.wire.conversation import Conversation, Message, Messages
+from turnfold.compression.wire.conversation import Conversation
+from turnfold.compression.wire.message import Message, Messages
 from turnfold.compression.wire.spans import is_json
 
 

@@ -1,6 +1,6 @@
 """Tokens of messages and conversations, by a model's own count.
 
-Lives here: sums over messages, each counted once. Does not belong here: vocabularies (``tokens``).
+This module sums over messages, and counts each only once. The vocabularies are in ``tokens``.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from typing import Final
 
 from turnfold.compression import tokens
 from turnfold.compression.memo import Memo, continued, digest
-from turnfold.compression.wire.conversation import Conversation, Message, family
+from turnfold.compression.wire.conversation import Conversation
+from turnfold.compression.wire.message import Message, family
 
 
 def conversation_tokens(conversation: Conversation, model: str, memo: Memo) -> int:

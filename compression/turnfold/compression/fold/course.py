@@ -1,7 +1,7 @@
 """The input of a replay: the units of a conversation as sums.
 
-Lives here: the running sums, and what can be said of a run of units or of the requests so far from them. Does not belong here:
-where borders fall (``replay``).
+This module has the running sums, and answers from them what can be asked of a run of units or of the requests so far. Where
+borders fall is decided in ``replay``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Decisions about a fold, made once and recorded under the conversation's prefix.
 
-Lives here: at which requests something is decided, and which precedents are those of a conversation. Does not belong here: what
-follows from a decision (``policy``), keeping precedents and asking for them (the shell does).
+This module decides at which requests something is decided, and which precedents are those of a conversation. What follows from a
+decision is up to ``policy``; the shell keeps precedents and asks for them.
 
 Borders are found by replaying a conversation from its first message (``replay``). What time brings (what was learned of the
 cache, a brake) must not move the borders of the past, so:
@@ -31,7 +31,7 @@ from typing import Final
 from turnfold.compression.memo import Memo, continued
 from turnfold.compression.options import FoldDecision, FoldOptions, Likeness, Precedent
 from turnfold.compression.warmth import set_warmth, usual_warmth
-from turnfold.compression.wire.conversation import Messages, family
+from turnfold.compression.wire.message import Messages, family
 
 _FIRST_RUNG: Final = 4_000  # tokens; the earliest fold is at 5,000
 _RUNG: Final = log(1.25)

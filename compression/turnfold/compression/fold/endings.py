@@ -1,7 +1,6 @@
 """Removing white space at the end of assistant text, for upstreams that refuse it.
 
-Lives here: the changes of a request with its assistant texts trimmed. Does not belong here: which upstreams refuse it
-(``options``).
+This module makes the changes of a request with its assistant texts trimmed. Which upstreams need that is an option (``options``).
 
 Claude refuses a request whose last message is the assistant's and ends in white space ("final assistant content cannot end with
 trailing whitespace"). Only what stands behind the first change of a request is trimmed: the bytes in front of it are those that
@@ -13,7 +12,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from turnfold.compression.wire.conversation import Changes, Message, Path, Texts, kept_indices
+from turnfold.compression.wire.changes import Changes, kept_indices
+from turnfold.compression.wire.message import Message, Path, Texts
 
 
 def trim_endings(messages: Sequence[Message], made: Changes) -> Changes:

@@ -1,6 +1,6 @@
 """A conversation through the engine: plan, draft, recall, write, check.
 
-Lives here: the order of the stations. Does not belong here: what any station does, a window (``fit``).
+This module fixes the order of the stations; each has a module of its own. Fitting a window is up to ``fit``.
 """
 
 from __future__ import annotations
@@ -22,12 +22,15 @@ from turnfold.compression.fold.outlook import Outlook
 from turnfold.compression.fold.plan import Plan, plan
 from turnfold.compression.fold.thinking import binds_thinking
 from turnfold.compression.fold.units import units
-from turnfold.compression.fold.write import Section, draft
+from turnfold.compression.fold.write import draft
+from turnfold.compression.fold.writing.drafts import Section
 from turnfold.compression.memo import Memo, digest
 from turnfold.compression.options import FoldOptions, Precedence, Precedent, StateBlocks
-from turnfold.compression.wire.chat import CHAT
-from turnfold.compression.wire.conversation import Changes, Conversation, Messages
+from turnfold.compression.wire.changes import Changes
+from turnfold.compression.wire.conversation import Conversation
 from turnfold.compression.wire.edits import Edit, apply, invert
+from turnfold.compression.wire.formats.chat import CHAT
+from turnfold.compression.wire.message import Messages
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """The shared state of all attempts at a fold of one conversation.
 
-Lives here: a conversation with the forms of its results and its units, and what its fold depends on. Does not belong here: any
-plan (``plan``), anything that differs from attempt to attempt (``attempts``).
+This module holds a conversation with the forms of its results and its units, and what its fold depends on. Plans are made in
+``plan``; whatever differs between attempts is in ``attempts``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Messages that must stay unchanged.
 
-Lives here: finding them. Does not belong here: what keeps them so (``units``: a message that is kept stays with its unit, as
-one with an attachment does).
+It only finds them. ``units`` keeps them: a message that stays keeps its unit with it, as one with an attachment does.
 
 A user names tools and roles in the options; a writer puts ``<keep>`` and ``</keep>`` around what must not change. The whole
 message stays then, and what stands around it may be folded. System messages stay anyway.
@@ -12,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from turnfold.compression.options import Keep
-from turnfold.compression.wire.conversation import Messages
+from turnfold.compression.wire.message import Messages
 
 
 def kept_messages(messages: Messages, keep: Keep) -> frozenset[int]:

@@ -1,7 +1,7 @@
 """The similarity of earlier passages to a question, by sentence vectors.
 
-Lives here: which texts an encoder gets, and from its vectors to a `Likeness`. Does not belong here: encoders,
-where vectors are kept (the shell has both), what a likeness is worth beside the words (``recall``).
+This module chooses the texts that an encoder gets, and makes a `Likeness` of its vectors. The shell has the encoders and keeps
+the vectors; what a likeness is worth beside the words is up to ``recall``.
 
 A vector is a string of int8, one a dimension, in any scale: only its direction counts. A likeness is a cosine times 127, rounded,
 as one int8 a passage, and is all that a fold sees of vectors. It is decided once for a user message (law 5), so that neither a
@@ -24,7 +24,7 @@ from turnfold.compression.text import words
 from turnfold.compression.text.escapes import with_breaks
 from turnfold.compression.text.passages import passages
 from turnfold.compression.text.private import Range, Redactor, without
-from turnfold.compression.wire.conversation import Message
+from turnfold.compression.wire.message import Message
 
 _SCALE: Final = 127
 _MOST_ASKED: Final = 1000  # characters at each end of a long question

@@ -1,7 +1,7 @@
 """The client's cache marks on messages that are left out.
 
-Lives here: where a mark goes on when its message goes. Does not belong here: a mark's form (each wire knows its own), marks of
-our own (``write``).
+This module decides where a mark goes when its message leaves. Each format knows the form of a mark; marks of Turnfold's own are
+set in ``changing``.
 
 A mark says that everything up to it is to be cached. So the mark of a run that is left out goes to the last thing that is sent of
 that run: the text that stands for it, else the last part of what is sent in front of it. No mark is invented, and where
@@ -13,7 +13,8 @@ from __future__ import annotations
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import replace
 
-from turnfold.compression.wire.conversation import Changes, MarkMove, Message, Messages
+from turnfold.compression.wire.changes import Changes, MarkMove
+from turnfold.compression.wire.message import Message, Messages
 
 
 def move_marks(messages: Messages, changes: Changes, recalled: Container[int] = frozenset(), *, convert: bool = False) -> Changes:

@@ -1,7 +1,7 @@
 """Why a conversation is not folded, and when it will be.
 
-Lives here: the reason why nothing is folded, the size at which something will be, how long a summary would serve. Does not
-belong here: what is folded (``replay``). A forecast moves no border.
+This module gives the reason why nothing is folded, the size at which something will be, and how long a summary would serve. What
+is folded is decided in ``replay``: a forecast moves no border.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from turnfold.compression.fold import policy
 from turnfold.compression.fold.course import Course
 from turnfold.compression.fold.pieces import Level, Piece
 from turnfold.compression.fold.policy import Shape, Thresholds
-from turnfold.compression.fold.replay import Replay, thresholds_at
+from turnfold.compression.fold.replaying.state import Replay, thresholds_at
 
 _AHEAD: Final = 250  # maximum requests to look ahead
 _MOST_LEFT: Final = 0.7  # a forecast assumes that a fold leaves at most this share: later messages may be longer

@@ -1,7 +1,7 @@
 """Pieces: runs of units that are folded together, and who gets recall of them.
 
-Lives here: the values that a replay makes and a plan holds, how units become a piece, and pieces one of the next level. Does not
-belong here: when, and where borders fall (``replay``), texts.
+This module defines the values that a replay makes and a plan holds, and how units become a piece and pieces one of the next
+level. When that happens, and where borders fall, is up to ``replay``; there are no texts here.
 
 Pieces form levels as in a log-structured merge tree (O'Neil et al., 1996): FACTS, then SUMMARY, then LINE.
 """

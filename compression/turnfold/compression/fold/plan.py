@@ -1,7 +1,7 @@
 """The plan of a fold: what of a request is folded, and how far.
 
-Lives here: the result of a replay (``replay``), resumed where an earlier request of the conversation left it. Does not belong
-here: where borders fall, texts.
+It is the result of a replay (``replay``), resumed where an earlier request of the conversation left it. Borders are found there;
+texts are written in ``write``.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from turnfold.compression.fold import policy
 from turnfold.compression.fold.course import Course, course
 from turnfold.compression.fold.outlook import Outlook, expected_use, outlook
 from turnfold.compression.fold.pieces import Asker, Level, Piece
-from turnfold.compression.fold.replay import Replay, start, step
+from turnfold.compression.fold.replay import start, step
+from turnfold.compression.fold.replaying.state import Replay
 from turnfold.compression.fold.units import Unit
 from turnfold.compression.memo import FEW, Memo, continued
 from turnfold.compression.options import FoldDecision, FoldOptions, WrittenSummary

@@ -1,6 +1,6 @@
 """When a conversation is folded, how far, and what recall may spend.
 
-Lives here: the arithmetic from prices and budgets to thresholds. Does not belong here: messages, texts.
+It is the arithmetic that leads from prices and budgets to thresholds. It sees no messages and no texts.
 
 With r and w the prices of reading and writing a cached token and h the share of requests that find the cache warm, an old token
 costs p = h*r + (1-h)*w each time it is sent again. A fold of L tokens to F, with K tokens behind it that have to be written

@@ -1,7 +1,7 @@
 """Tool results when they first appear: shaped once, or replaced by a reference if one repeats another.
 
-Lives here: which results are shaped, and which of several equal ones keeps the text. Does not belong here: the forms
-(``shorten.birth``), levels of folded pieces.
+This module decides which results are shaped, and which of several equal ones keeps the text. The forms are in ``shorten.birth``;
+the levels of folded pieces are another matter.
 
 Both depend on the prefix alone, so no prefix is ever rewritten for them. A result is shaped by itself and its call, unless the
 prompt would become too short for the provider's cache (`large_enough`). Of equal results, the newest one that the last fold event
@@ -21,7 +21,7 @@ from turnfold.compression import lazy, tokens
 from turnfold.compression.memo import Memo, continued
 from turnfold.compression.shorten.birth import shape
 from turnfold.compression.text.duplicates import duplicates
-from turnfold.compression.wire.conversation import Call, Message, Texts, family
+from turnfold.compression.wire.message import Call, Message, Texts, family
 
 #: Words in a tool's name that indicate text results, which a model may have to repeat including white space.
 _READERS: Final = frozenset(

@@ -1,7 +1,7 @@
 """Messages at FACTS: each text is shortened in its place.
 
-Lives here: the new texts of a run of messages. Does not belong here: how a text is shortened (``shorten.facts``), which messages
-are, where blocks stand (``write``).
+This module makes the new texts of a run of messages. How a text is shortened is up to ``shorten.facts``; which messages are, and
+where blocks go, to ``write``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from turnfold.compression.shorten.facts import arguments, facts
 from turnfold.compression.shorten.file_forms import UNCHANGED, Changed, Lines, changed, telling_lines
 from turnfold.compression.shorten.lines import names, visible_parts
 from turnfold.compression.text.dialogue.wanted.picks import picked
-from turnfold.compression.wire.conversation import Message, Path, Texts
+from turnfold.compression.wire.message import Message, Path, Texts
 
 _WORD: Final = lazy.pattern(r"\w{3,}")
 _OFFER: Final = 240  # tokens

@@ -1,7 +1,7 @@
 """Where the blocks of the conversation's state go.
 
-Lives here: which user messages get a block when some of them are folded, and the tokens of blocks. Does not belong here: the
-state itself (``turnfold.compression.state``), what a block says, edits.
+This module decides which user messages get a block when some of them are folded, and counts the tokens of blocks. The state, and
+what a block says, are in ``turnfold.compression.state``.
 
 A block stands in front of the user message that brought the change. When that message is folded, its block goes with it, and the
 state up to there is carried in front of the first user message that is kept behind the fold. It depends on the messages up to the

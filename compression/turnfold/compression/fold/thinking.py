@@ -1,7 +1,7 @@
 """Signed thinking, and the limits that it sets for a fold.
 
-Lives here: which models bind a thinking block to what stands in front of it, and which messages lose their thinking. Does not
-belong here: any wire format's keys; when a fold event may fall (``replay``).
+This module knows which models bind a thinking block to the text before it, and decides which messages lose their thinking. When a
+fold event may fall is up to ``replay``; removing the blocks from the JSON is up to the format.
 
 "Preserved thinking" (Anthropic): a block that is sent back is valid only while everything in front of it is what was sent when it
 was produced, other thinking included. So a fold event takes all earlier thinking out, and in between requests only append.
@@ -17,7 +17,8 @@ from turnfold.compression import lazy
 from turnfold.compression.fold.plan import Plan
 from turnfold.compression.fold.units import Unit
 from turnfold.compression.options import FoldOptions
-from turnfold.compression.wire.conversation import Changes, Message, Messages
+from turnfold.compression.wire.changes import Changes
+from turnfold.compression.wire.message import Message, Messages
 
 
 @dataclass(frozen=True, slots=True)

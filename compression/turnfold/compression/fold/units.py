@@ -1,7 +1,6 @@
 """Units: the runs of messages that are kept or folded together.
 
-Lives here: grouping messages so that a tool call and its results stay together. Does not belong here: where borders fall (see
-``replay``).
+This module groups messages so that a tool call and its results stay together. Where borders fall is decided in ``replay``.
 """
 
 from __future__ import annotations
@@ -20,13 +19,13 @@ from turnfold.compression.shorten.steps import tells_and_asks
 from turnfold.compression.text import words
 from turnfold.compression.text.dialogue.announced_inputs import announces_inputs
 from turnfold.compression.text.dialogue.handed_files import hands_over_files
-from turnfold.compression.text.dialogue.orders import standing_orders
 from turnfold.compression.text.dialogue.requests import asks_for_compaction
+from turnfold.compression.text.dialogue.standing.orders import standing_orders
 from turnfold.compression.text.dialogue.wanted.entry_requests import asks_over_entries
 from turnfold.compression.text.dialogue.wanted.row_requests import NEEDS_OTHERS, are_about, names_rows, row_terms, tally_terms
 from turnfold.compression.text.dialogue.worked_examples import BRIEF, FREE, SHORT, allows_free, answer_forms, input_forms
 from turnfold.compression.text.records import hold_data, main_rows, rows
-from turnfold.compression.wire.conversation import Message, family
+from turnfold.compression.wire.message import Message, family
 
 _NO_TERMS: Final = frozenset[str]()
 

@@ -1,12 +1,11 @@
 """Newer messages that match a question as well as the older ones that are quoted.
 
-Lives here: finding them. Does not belong here: messages that say themselves that they renew others (``recall.later``), scoring
-    passages (``ranking``).
+This module finds them. Messages that say themselves that they update others are in ``recall.later``; passages are scored in
+``ranking``.
 
-Quotes stand behind all that a request holds, so an older message that is quoted seems to be the newest word. People seldom
-say that something has changed: "so the hostel cancelled on us, we're at the inn for 138". Where a message with a figure has
-about as much of the question as the best of what is quoted, which has one too, and came later, it is quoted as well, also if
-the request holds it elsewhere.
+Quotes come after everything else in a request, so an older message that is quoted seems to be the newest word. People seldom say
+that something has changed: "so the hostel cancelled on us, we're at the inn for 138". If a later message with a figure matches
+the question about as well as the best quote, which has one too, it is quoted as well, even if the request contains it elsewhere.
 """
 
 from __future__ import annotations

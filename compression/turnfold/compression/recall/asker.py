@@ -1,7 +1,7 @@
 """The speaker whose words answer questions about oneself: "where do I live now?" is answered by what the user said.
 
-Lives here: what passages of the other side lose for such a question. Does not belong here: questions that name who speaks
-(``ranking``), single words (``lexicon/requests.txt``).
+This module lowers the worth of the other side's passages for such a question. Questions that name a speaker are handled in
+``ranking``; single words are in ``lexicon/requests.txt``.
 
 A model's answers take up much of a chat and repeat its words, but what holds for the one who asks was told by them. "What did we
 agree on?" is about both.

@@ -1,6 +1,6 @@
 """Statements that bind requested advice: quoted first, since no word of the question leads to them.
 
-Lives here: which of them are quoted. Does not belong here: telling them, and requests for advice (``text.dialogue.bindings``).
+This module chooses those that are quoted. Such statements, and requests for advice, are recognised in ``text.dialogue.bindings``.
 """
 
 from __future__ import annotations

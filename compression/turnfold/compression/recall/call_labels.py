@@ -1,7 +1,6 @@
 """Which call a quoted result answers, in a few words: "get_weather Paris".
 
-Lives here: the short form of a call, and the results that are quoted with it. Does not belong here: escaping it, or where it
-stands (``fence``).
+This module writes the short form of a call, and finds the results that are quoted with it. ``fence`` escapes and places it.
 
 Lines of a result say little without the call: of several calls of one tool nobody can tell whose they are. So a result is
 quoted with its tool's name and its arguments. Where those are long, arguments that all calls of the tool have alike are left
@@ -53,7 +52,7 @@ _LABEL_LINE: Final = lazy.pattern(r"^[*_ ]{0,4}[^\W\d_][^\n:：]{0,38}[:：][*_ 
 
 
 class ShownCall(Protocol):
-    """A tool call, as defined in ``wire.conversation``."""
+    """A tool call, as defined in ``wire.message``."""
 
     @property
     def id(self) -> str: ...

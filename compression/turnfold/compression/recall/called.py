@@ -1,11 +1,12 @@
 """Results that the question names, by their call or by their text.
 
-Lives here: what a result gains by it. Does not belong here: the short form of a call (``call_labels``), the score of a text.
+This module decides what a result gains by that. The short form of a call is in ``call_labels``; the score of a text is up to
+``ranking``.
 
-A result seldom repeats what it was asked: of "14 degrees" only the call says that it is Oslo. Words that all calls have, as their
-tool's name, tell nothing. A longer result names its thing at its head and tells of it below, in words that all results of the
-kind have: of a mail the sender and "the amount comes to". So of the few results that have the question's rare words, those
-passages gain that hold its words together.
+A result seldom repeats the question that it answers: only the call says that "14 degrees" is Oslo's. Words that all calls have,
+such as their tool's name, say nothing. A longer result names its thing at its head and describes it below, in words that all
+results of that kind have: a mail has its sender, and "the amount comes to". So among the few results with the question's rare
+words, the passages that hold its words together gain.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Recall for a request for a summary of everything, or for the conversation's beginning.
 
-Lives here: a selection that covers all that was folded, or what stood first. Does not belong here: passages that bear on a
-question (``ranking``), how many of them fit (``quote_choice``), telling such requests (``text.dialogue.requests``).
+This module selects passages that cover everything that was folded, or what came first. Passages that bear on a question are
+ranked in ``ranking``, ``quote_choice`` counts how many fit, and ``text.dialogue.requests`` recognises such requests.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """How much of a question the conversation covers, and the passage that covers most of it.
 
-Lives here: how much of a question's words that is, and what kind of words. Does not belong here: what follows from it for how
-much is quoted (``choosing``), what each passage is worth (``ranking``).
+This module measures how many of a question's words that is, and which kind of words. What follows for how much is quoted is
+decided in ``choosing``; what each passage is worth, in ``ranking``.
 """
 
 from __future__ import annotations

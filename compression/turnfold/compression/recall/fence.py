@@ -1,7 +1,7 @@
 """The fence around old text that is quoted in a request.
 
-Lives here: the one rendering of quotes, and the escaping that keeps quoted text from closing the fence or naming a role. Does not
-belong here: choosing what is quoted, knowing where the result goes.
+This is the one rendering of quotes, with the escaping that keeps quoted text from closing the fence or naming a role. What is
+quoted, and where the result goes, is decided elsewhere.
 
 The form costs 14 tokens and about 2.3 for each passage (o200k), so that even a budget of 250 tokens carries text:
 

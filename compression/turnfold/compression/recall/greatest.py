@@ -1,6 +1,6 @@
 """The n greatest of many values.
 
-Lives here: which value is the n-th, exactly, and where the n greatest stand. Does not belong here: the meaning of the values.
+This module finds exactly the n-th value, and where the n greatest are, whatever the values mean.
 
 Of thousands of passages a few bear on a question as a rule, so only those near the best are put in order: a partition of 2,000
 values takes 44 us, of 100 values 1.

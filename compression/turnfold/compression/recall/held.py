@@ -1,6 +1,6 @@
 """Text that a request contains already, which is not quoted again.
 
-Lives here: the value, and what it says of passages. Does not belong here: choosing quotes (``quote_choice``).
+The value, and what it says of passages. Quotes are chosen in ``quote_choice``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """A memo of quotes from earlier questions: their texts, tokens and lines, by number.
 
-Lives here: the values, and keeping them while an index grows. Does not belong here: what a question asks of them
-(``quote_choice``).
+The values, and how they are kept while an index grows. What a question asks of them is up to ``quote_choice``.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
-"""Later statements: which passages renew others, so that an outdated one is neither quoted alone nor last.
+"""Later statements: which passages update others, so that an outdated one is neither quoted alone nor last.
 
-Lives here: pairs of passages and messages, what they make of a ranking, and that an echo is no passage of its own. Does not
-belong here: how messages renew, pick and repeat others (``text.dialogue``), what a passage is worth to a question (``ranking``).
+This module finds pairs of passages and messages and applies them to a ranking, and makes sure that an echo is no passage of its
+own. How messages update, pick and repeat others is read in ``text.dialogue``; what a passage is worth to a question, in
+``ranking``.
 
-A message that renews an older one is quoted before it, also where the request holds it elsewhere: the older one, standing behind
+A message that updates an older one is quoted before it, also where the request holds it elsewhere: the older one, standing behind
 it, would seem to be the newer. That includes messages that are not folded.
 """
 
@@ -20,8 +21,8 @@ from turnfold.compression.recall.passage_index import Floats, PassageIndex
 from turnfold.compression.recall.quote_choice import QuoteTokens
 from turnfold.compression.recall.ranked_quotes import RankedQuotes
 from turnfold.compression.text.dialogue.echoes import echoes
-from turnfold.compression.text.dialogue.renewals import LONGEST, Renewal, may_renew, renewals
 from turnfold.compression.text.dialogue.standings import earlier_standings, standings, standings_behind
+from turnfold.compression.text.dialogue.updates import LONGEST, StatementUpdate, may_update, updates
 from turnfold.compression.text.dialogue.wanted.picks import picks
 from turnfold.compression.text.quotes import Quotable, Quote
 
@@ -32,7 +33,7 @@ _AHEAD: Final = 1.001
 _BEFORE: Final = 400  # folded messages, counted from the last, that messages after them may update
 
 
-def renewed(index: PassageIndex, sources: Sequence[Quotable], worth: Floats, memo: Memo) -> Floats:
+def with_updates_raised(index: PassageIndex, sources: Sequence[Quotable], worth: Floats, memo: Memo) -> Floats:
     """The worth of passages, with updates raised to the worth of what they update, so that they are quoted first.
 
     A picked item and the message that picks it get the same worth. What an echo repeats gets the echo's worth, and the echo none.
@@ -52,7 +53,7 @@ def renewed(index: PassageIndex, sources: Sequence[Quotable], worth: Floats, mem
 def release(tokens: QuoteTokens, ranking: RankedQuotes, index: PassageIndex, sources: Sequence[Quotable], memo: Memo) -> None:
     """Let passages be quoted that the request holds elsewhere, if they update one that may be quoted."""
     bearing = set(ranking.numbers.tolist())
-    for newer, older in sorted(_renewing(index, sources, memo)):
+    for newer, older in sorted(_updating_pairs(index, sources, memo)):
         if older in bearing and newer in bearing and not tokens.is_held(older):
             tokens.release(newer)
 
@@ -69,7 +70,7 @@ def with_behind(
     bearing = set(ranking.numbers.tolist())
     worth: dict[int, float] = {}
     near = [n for n, one in enumerate(behind) if one.role in ("user", "assistant") and len(one.text) <= LONGEST]
-    for newer, older in _renewed_behind(index, sources, [behind[n] for n in near], memo):
+    for newer, older in _updates_behind(index, sources, [behind[n] for n in near], memo):
         quote = index.quotes[older]
         if older in bearing and not held.has(quote.source, sources[quote.source].text[quote.start : quote.end]):
             worth[newer] = max(worth.get(newer, 0.0), _AHEAD * float(ranking.worth[older]))
@@ -86,7 +87,7 @@ def _pairs(index: PassageIndex, sources: Sequence[Quotable], memo: Memo) -> Pair
 
     Before them come picked items and the messages that pick them, paired both ways: neither says anything alone.
     """
-    return index.derived("picked", lambda: _picked(index, sources, memo)) + _renewing(index, sources, memo)
+    return index.derived("picked", lambda: _picked(index, sources, memo)) + _updating_pairs(index, sources, memo)
 
 
 def _picked(index: PassageIndex, sources: Sequence[Quotable], memo: Memo) -> Pairs:
@@ -98,9 +99,9 @@ def _picked(index: PassageIndex, sources: Sequence[Quotable], memo: Memo) -> Pai
     return found
 
 
-def _renewing(index: PassageIndex, sources: Sequence[Quotable], memo: Memo) -> Pairs:
+def _updating_pairs(index: PassageIndex, sources: Sequence[Quotable], memo: Memo) -> Pairs:
     def make() -> Pairs:
-        said = [*renewals(sources, memo), *standings(sources, memo)]
+        said = [*updates(sources, memo), *standings(sources, memo)]
         return [pair for one in said for pair in _passages(index, *one)]
 
     return index.derived("renewals", make)
@@ -118,15 +119,15 @@ def _passage_at(index: PassageIndex, source: int, start: int) -> int | None:
     return next((n for n in range(first, end) if index.quotes[n].end > start), None)
 
 
-def _renewed_behind(
+def _updates_behind(
     index: PassageIndex, sources: Sequence[Quotable], behind: Sequence[Quotable], memo: Memo
 ) -> Iterator[tuple[int, int]]:
     """Numbers of messages after the folded ones, with the passages that they update."""
     skipped = max(0, len(sources) - _BEFORE)
     since = len(sources) - skipped
-    found: list[Renewal] = []
-    if any(of_each(memo, "may renew", behind, lambda one: may_renew(one, memo))):  # rare; other conversations are skipped
-        found += [one for one in renewals([*sources[skipped:], *behind], memo) if one.newer >= since]
+    found: list[StatementUpdate] = []
+    if any(of_each(memo, "may renew", behind, lambda one: may_update(one, memo))):  # rare; other conversations are skipped
+        found += [one for one in updates([*sources[skipped:], *behind], memo) if one.newer >= since]
     earlier = index.derived("told figures", lambda: earlier_standings(sources[skipped:], memo))
     found += standings_behind(earlier, behind, memo)
     for newer, older, start in found:

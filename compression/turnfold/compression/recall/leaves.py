@@ -1,7 +1,7 @@
 """Passages of messages and their terms, computed before any question is asked.
 
-Lives here: what is derived from each message alone, memoised by message. Does not belong here: which passages contain a term
-(``passage_index``), questions, scores.
+This module derives what follows from each message alone, memoised by message. Which passages contain a term is in
+``passage_index``; there are no questions or scores here.
 
 A conversation of 100,000 tokens has some 2,000 passages. Messages that come together are read side by side, because numpy's cost,
 and that of a split into words, is per call.
@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from turnfold.compression import lazy
 from turnfold.compression.memo import Memo
-from turnfold.compression.recall.dates import with_times_and_dates
+from turnfold.compression.recall.meant.dates import with_times_and_dates
 from turnfold.compression.scorers.bm25 import Field, Hashes, fields_joined
 from turnfold.compression.text import words
 from turnfold.compression.text.dialogue.turns import SPEAKER_LABEL

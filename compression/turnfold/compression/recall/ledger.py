@@ -1,12 +1,12 @@
 """The short exchanges of a chat whose other answers are long: "add milk", "Milk added."; what users have kept, step by step.
 
-Lives here: which messages these are, and their place in a ranking. Does not belong here: single statements of users
-(``shorten.told``), which are worth most to a question (``ranking``).
+This module finds these messages and their place in a ranking. Single statements of users are chosen in ``shorten.told``; what is
+worth most to a question, in ``ranking``.
 
 A list that grew, a budget that changed, a game's state: the steps hardly share words with the question, and each may change what
-the others say. Where all of them fit into what an explicit budget leaves for quotes, they come behind what clearly bears on the
-question, or in front where little does. Where most of a chat is such exchanges, they don't fit, and are no sign of anything;
-nor are they where several speak.
+the others say. If all of them fit into what an explicit budget leaves for quotes, they come after what clearly bears on the
+question, or first if little does. If most of a chat consists of such exchanges, they do not fit and mean nothing special, nor do
+they if several people speak.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Links by identifiers in the best passages: from an order to its customer, from the customer to an address.
 
-Lives here: which words link passages, and what the linked ones are worth. Does not belong here: what passages are worth by a
-question's own words, or by single names of people and places in the best ones, which stand in too many to be followed like this
-(``ranking``).
+This module decides which words link passages, and what the linked ones are worth. What passages are worth by a question's own
+words is up to ``ranking``, and so are single names of people and places in the best ones, which occur in too many to be followed
+like this.
 
 An identifier, or a name in capitals, that few passages share says that they tell of the same thing, whatever else they say.
 Years, times, dates, amounts and versions have digits too, but tell of nothing by themselves. In documents full names lead on too,

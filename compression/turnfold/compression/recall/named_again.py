@@ -1,12 +1,12 @@
 """What users say later of a thing that they told of before: "we rehearse at the church hall", and then "the hall has mould, so we
 use Otis's garage".
 
-Lives here: which later messages these are. Does not belong here: messages that say that they renew others (``recall.later``), and
-those that bear on a question as much as what is quoted (``recall.abreast``).
+This module finds these later messages. Messages that say themselves that they update others are in ``recall.later``; those that
+match a question as well as what is quoted, in ``recall.abreast``.
 
 People seldom say that something has changed, and the later message often shares no word with the question. But it names the thing
-again, by a word that stands near the question's words in the older message, and hardly anywhere else. It may ask something else
-beside that: "the hall has mould, so it's Otis's garage. How long do I boil eggs?".
+again, by a word that is near the question's words in the older message and hardly occurs anywhere else. It may also ask something
+else: "the hall has mould, so it's Otis's garage. How long do I boil eggs?".
 """
 
 from __future__ import annotations
@@ -69,21 +69,21 @@ def told_behind(behind: Sequence[Quotable], memo: Memo) -> list[ToldBehind]:
     """Users' statements after the folded messages, in messages of one passage."""
 
     def terms_of(one: Quotable) -> frozenset[int] | None:
-        return _told_terms(one, memo) if one.role == "user" and estimate(one.text) <= WHOLE else None
+        return _statement_terms(one, memo) if one.role == "user" and estimate(one.text) <= WHOLE else None
 
     found = of_each(memo, "told behind", behind, terms_of)
     return [ToldBehind(n, terms) for n, terms in enumerate(found) if terms]
 
 
-def _told_terms(message: Quotable, memo: Memo) -> frozenset[int]:
+def _statement_terms(message: Quotable, memo: Memo) -> frozenset[int]:
     """The terms of what a message states, without what it asks."""
-    told = _told(message.text)
+    told = _statement_part(message.text)
     if told == message.text:
         return message_terms(message, memo)
     return message_terms(Source(message.role, told, digest(message.role, told)), memo) if told else frozenset()
 
 
-def _told(text: str) -> str:
+def _statement_part(text: str) -> str:
     """The text without the question at its end."""
     if not text.rstrip().endswith(QUESTION_MARKS):
         return text
@@ -124,7 +124,7 @@ def _unnamed(since: int, index: PassageIndex, sources: Sequence[Quotable]) -> It
     users = (n for n in range(since + 1, len(sources)) if sources[n].role == "user")
     for n in islice(users, _SOON):
         first, end = index.source_of.searchsorted([n, n + 1]).tolist()
-        if end - first == 1 and index.whole[first] and _points(_told(sources[n].text)):
+        if end - first == 1 and index.whole[first] and _points(_statement_part(sources[n].text)):
             yield first
 
 
@@ -176,7 +176,7 @@ def _best(index: PassageIndex, sources: Sequence[Quotable], ranking: RankedQuote
     worth = np.where(index.whole.take(numbers), ranking.worth.take(numbers), 0.0)
     best = [int(numbers[place]) for place in best_places(worth, _LOOKED_AT) if worth[place] > 0]
     messages = ((number, sources[index.quotes[number].source]) for number in best)
-    telling = (number for number, one in messages if one.role == "user" and _told_terms(one, memo))
+    telling = (number for number, one in messages if one.role == "user" and _statement_terms(one, memo))
     return [*islice(telling, _BEST)]
 
 
@@ -190,5 +190,5 @@ def _naming(
         source = int(index.source_of[passage])
         if source < since or sources[source].role != "user" or not index.whole[passage]:
             continue
-        if not index.asking[passage] or things[numbers[number]].term in _told_terms(sources[source], memo):
+        if not index.asking[passage] or things[numbers[number]].term in _statement_terms(sources[source], memo):
             yield numbers[number], (False, passage)

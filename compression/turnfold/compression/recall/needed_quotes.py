@@ -1,7 +1,7 @@
 """Quotes with the sentences that limit, correct or introduce them, as many as fit.
 
-Lives here: completing passages of a longer message, within a budget. Does not belong here: which sentence needs which
-(``text.statements``), which passages are the best (``ranking``).
+This module completes passages of a longer message within a budget. Which sentence needs which is known to ``text.statements``;
+which passages are the best, to ``ranking``.
 
 A message that is quoted whole needs nothing. Of a longer one only the lines are read from which a passage was chosen, each once
 for all questions.

@@ -1,7 +1,7 @@
 """The passages of a conversation with their terms, side by side.
 
-Lives here: which passages contain which terms. Does not belong here: what is derived from a message alone (``leaves``),
-questions, scores.
+This module knows which passages contain which terms. What is derived from a message alone is in ``leaves``; there are no
+questions or scores here.
 """
 
 from __future__ import annotations

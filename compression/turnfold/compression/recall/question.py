@@ -1,7 +1,7 @@
 """Reading a question: its words and their weights, and the context that a message without content of its own borrows.
 
-Lives here: from a user's message to weighted terms. Does not belong here: which kind of request it is
-(``text.dialogue.requests``), scores (``ranking``).
+This module turns a user's message into weighted terms. Which kind of request it is, is decided in ``text.dialogue.requests``;
+scores are in ``ranking``.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from turnfold.compression import lazy
-from turnfold.compression.recall.dates import times_and_dates
 from turnfold.compression.recall.links import names_one_thing
+from turnfold.compression.recall.meant.dates import times_and_dates
 from turnfold.compression.recall.meant.initials import initials
 from turnfold.compression.recall.meant.kinds import kind_terms
 from turnfold.compression.recall.meant.respelled import is_mistyped_function_word, respelled_terms

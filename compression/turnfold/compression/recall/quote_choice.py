@@ -1,7 +1,7 @@
 """Quotes within a budget.
 
-Lives here: what quotes cost, and as many of them as fit. Does not belong here: which are the best (see ``ranking``), what a part
-of a message needs (``needed_quotes``).
+This module knows what quotes cost, and takes as many as fit. Which are the best is up to ``ranking``; what a part of a message
+needs, to ``needed_quotes``.
 
 A long conversation has thousands of passages, and a request may have room for hundreds, so what is asked of a passage is kept by
 its number, and asked of many at once: a look at each of them by itself would make up most of a turn.

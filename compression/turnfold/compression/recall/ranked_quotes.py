@@ -1,7 +1,6 @@
 """Quotes for a question with their worth: the value that the stages of recall pass on.
 
-Lives here: the value, and quotes put in front. Does not belong here: what a passage is worth (``ranking``), what fits
-(``quote_choice``).
+The value, and how quotes are put in front. What a passage is worth is up to ``ranking``; what fits, to ``quote_choice``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The worth of each passage of folded messages for the current question.
 
-Lives here: scoring passages for a question. Does not belong here: reading it (see ``question``), cutting and indexing (see
-``passage_index``), which are quoted (see ``choosing``), how many of them fit (see ``quote_choice``), rendering (see ``fence``).
+This module scores passages for a question. Reading the question is up to ``question``, cutting and indexing to ``passage_index``,
+choosing to ``choosing``, counting how many fit to ``quote_choice``, and rendering to ``fence``.
 
 The score of a passage is BM25 over stems, with a share for its paragraph and for the title or speaker above it, plus a share of
 BM25 over character n-grams. Words that stand side by side as in the question count once more. Neighbours lend to each other:

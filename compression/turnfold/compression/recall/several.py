@@ -1,9 +1,9 @@
 """Several questions in one message: "1. What is the wifi password? 2. When does the train leave?".
 
-Lives here: telling them apart. Does not belong here: reading one (``question``), what bears on it (``choosing``).
+This module tells them apart. Each is read in ``question``, and answered in ``choosing``.
 
-Read as one question, each of them has a part of the weight, and a passage that answers one whole holds little of all. A question
-that says nothing of its own, or points at what was said, is read with the one before it.
+Read as one question, each would have only a part of the weight, and a passage that answers one of them completely would hold
+little of the whole. A question that says nothing by itself, or points at what was said, is read together with the previous one.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """The parameters of recall.
 
-Lives here: what a passage's score and the choice among passages are weighed with. Does not belong here: either of
-them (``recall``).
+They weigh a passage's score and the choice among passages; the modules of ``recall`` use them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The mildest setting that fits a budget of tokens.
 
-Lives here: the search over recency windows and levels, and the order in which what is left is given up. Does not belong here:
-what stands for a message (``sketch``), cutting one text (``cutting``).
+This module searches over recency windows and levels, and fixes the order in which the rest is given up. The replacement of a
+message comes from ``sketch``; one text is cut in ``cutting``.
 
 The order of settings: at each level of shortening, windows from the largest to the smallest allowed. Sizes fall with the window,
 so each level needs a binary search; summaries tried for one window are reused for the next. Where one large message
@@ -18,7 +18,7 @@ from turnfold.compression.roundtrip.condense import LEVELS, CondenseLevel
 from turnfold.compression.roundtrip.cutting import Cuttable
 from turnfold.compression.roundtrip.sketch import OLD, Sketch, Slot, WrittenMessage, is_smaller, with_texts
 from turnfold.compression.roundtrip.values import texts_of
-from turnfold.compression.wire.conversation import Path
+from turnfold.compression.wire.message import Path
 
 #: Share of a budget that may not stay unused because of a single message.
 _MUCH: Final = 0.25

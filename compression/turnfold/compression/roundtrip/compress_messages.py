@@ -1,8 +1,7 @@
 """Reversible compression of messages (system E): shorter messages and the originals, as one value.
 
-Lives here: putting a result together, provenance included. Does not belong here: what becomes of a message (``sketch``),
-searching for what fits a budget (``budget``), calling a summarizer (``flows.roundtrip`` drives the generator here), the way back
-(``uncompress_messages``).
+This module puts the result together, provenance included. What becomes of a message is decided in ``sketch``, what fits a budget
+in ``budget``. ``flows.roundtrip`` drives the generator here and calls a summarizer; ``uncompress_messages`` is the way back.
 
 Unlike the fold of a request, which keeps every message in its place, whole runs of old messages become one summary here. Such a
 run begins and ends with the same role, so roles keep alternating. Tool calls are unchanged and every result keeps its id.

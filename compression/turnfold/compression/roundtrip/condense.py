@@ -1,7 +1,7 @@
 """Shorter texts for old messages: one message by itself, or a run of them as one summary.
 
-Lives here: how much is kept at each level, and what a shortened text looks like. Does not belong here: which messages are old
-(``sketch``), budgets (``budget``), sentences (``shorten.sift``) or kinds (``shorten.registry``).
+This module decides how much is kept at each level, and what a shortened text looks like. Which messages are old is decided in
+``sketch``; sentences are shortened in ``shorten.sift``, other kinds in ``shorten.registry``.
 
 Code, JSON, SQL, tables, traces and keys stay byte for byte, as do sentences and lines that contain something like a secret.
 """

@@ -1,6 +1,6 @@
 """Giving up a text piece by piece: first its prose, then its blocks, then standing orders.
 
-Lives here: which piece is which, and the text that is left. Does not belong here: which texts and how much of each (``budget``).
+This module knows which piece is which, and gives the text that is left. ``budget`` decides which texts give way, and how far.
 
 Blocks and lines with secrets are whole or gone, prose ends at a whole word, every gap is marked.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from turnfold.compression.roundtrip.condense import pieces
-from turnfold.compression.text.dialogue.orders import standing_orders
+from turnfold.compression.text.dialogue.standing.orders import standing_orders
 
 _GONE: Final = "…"
 _PROSE, _BLOCK, _ORDER = "prose", "block", "order"

@@ -1,7 +1,6 @@
 """The options of `compress` for type checkers: a misspelt key, or a value of another type, is an error before anything runs.
 
-Lives here: the mappings that stand for `CompressOptions`, and what a message is. Does not belong here: defaults, checks at run
-time (``values``).
+The mappings that stand for `CompressOptions`, and the type of a message. Defaults and checks at run time are in ``values``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The provenance of a compressed message.
 
-Lives here: writing it to a message's ``metadata``, reading and removing it, and the keys of originals. Does not belong
-here: compressing, restoring.
+This module writes the provenance to a message's ``metadata``, reads and removes it, and makes the keys of originals. It neither
+compresses nor restores.
 
 A key is the message's own id if that is unambiguous. Messages with equal ids or without one are distinguished by a hash of their
 content, so that no original is ever confused with another, in one result or in several combined.

@@ -1,7 +1,6 @@
 """Which old messages repeat other messages, and the references that replace them.
 
-Lives here: choosing which one to keep, and the text of a reference. Does not belong here: finding repeated texts
-(``text.duplicates``).
+This module chooses which one to keep, and writes the text of a reference. Repeated texts are found in ``text.duplicates``.
 
 Of equal texts, the first one inside the recency window is kept, else the latest. A reference points to a message in the result,
 never to another reference.

@@ -1,7 +1,7 @@
 """A conversation as seen by the reversible compression: what each message is, and what replaces it at a border and a level.
 
-Lives here: dividing old messages into those that are kept, shortened alone, merged or replaced by a reference, and writing
-them. Does not belong here: choosing border and level (``budget``), the result as a whole (``compress_messages``).
+This module divides old messages into those that are kept, shortened alone, merged or replaced by a reference, and writes them.
+``budget`` chooses border and level; ``compress_messages`` makes the result as a whole.
 
 The replacement of a message or a run depends only on it and the level, so each is written once however many borders are tried.
 """
@@ -26,8 +26,8 @@ from turnfold.compression.roundtrip.provenance import MessageKeys, bare, can_car
 from turnfold.compression.roundtrip.references import Reference, Repeats, reference_text
 from turnfold.compression.roundtrip.values import CompressOptions, characters, texts_of, tokens_by
 from turnfold.compression.shorten.reading import Read, Reader
-from turnfold.compression.wire.chat import is_sealed
-from turnfold.compression.wire.conversation import Path
+from turnfold.compression.wire.formats.chat import is_sealed
+from turnfold.compression.wire.message import Path
 
 _CALLS: Final = ("tool_calls", "function_call")
 #: A message with other keys has data that a summary could not represent.

@@ -1,7 +1,6 @@
 """Restoring messages that were compressed (system E).
 
-Lives here: putting originals back in place of what stands for them. Does not belong here: compressing (``compress_messages``),
-where the originals are kept (the caller hands in a look-up).
+This module puts originals back in place of what stands for them. The caller passes a look-up for them.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Values of the reversible compression of messages: its options and results.
 
-Lives here: validated input and output. Does not belong here: making any of it (``compress_messages``, ``budget``).
+Validated input and output. They are made in ``compress_messages`` and ``budget``.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from turnfold.compression.errors import InvalidInput, is_whole, is_within, require
 from turnfold.compression.roundtrip.option_types import Message
-from turnfold.compression.wire.conversation import Path
+from turnfold.compression.wire.message import Path
 
 TokenCounter = Callable[[Message], int]
 

@@ -1,6 +1,6 @@
 """The protocol of sentence scorers.
 
-Lives here: the seam that a user's own scorer plugs into, and the check of what it is and returns. Does not belong here: a scorer.
+This is the seam that a user's own scorer plugs into, with the check of what it is and returns.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """BM25 over passages, on arrays.
 
-Lives here: the lexical score of Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond" (2009), with the
-non-negative idf of Lucene. Does not belong here: words, languages, what a passage is.
+The lexical score of Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond" (2009), with the
+non-negative idf of Lucene. What a word or a passage is, is up to the caller.
 
 A field is the sequence of its terms, passage after passage. Its postings are sorted once; a conversation grows at its end, so
 those of what was known stay as they are, and a few parts that shrink geometrically, as in a log-structured merge tree, hold all.

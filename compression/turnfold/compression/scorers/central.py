@@ -1,6 +1,7 @@
 """TextRank and the TF-IDF centroid on one matrix.
 
-Lives here: their mean, for half the price of both. Does not belong here: the two themselves (``textrank``, ``tfidf``).
+This module takes their mean, for half the price of both. Each of the two is defined in a module of its own, ``textrank`` and
+``tfidf``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""A weighted mean of other scorers.
-
-Lives here: the mean. Does not belong here: scores of its own.
-"""
+"""A weighted mean of other scorers."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Importance in a conversation: recency, speaker, decisions, commitments, open questions, standing orders.
 
-Lives here: their weights. Does not belong here: their patterns (``text.dialogue.signals``, ``text.dialogue.orders``).
+The weights are here; the patterns are in ``text.dialogue.signals`` and ``text.dialogue.standing.orders``.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from turnfold.compression import lazy
-from turnfold.compression.text.dialogue.orders import is_standing_order
 from turnfold.compression.text.dialogue.signals import signal_weight
+from turnfold.compression.text.dialogue.standing.orders import is_standing_order
 
 _ROLES: Final = {"system": 1.0, "developer": 1.0, "user": 0.8, "assistant": 0.5, "tool": 0.3}
 _LABEL: Final = lazy.pattern(r"\s*(system|developer|user|human|assistant|ai|tool)\s*:", re.IGNORECASE)

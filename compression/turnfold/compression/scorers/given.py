@@ -1,6 +1,6 @@
 """Scores given by the caller, for example from a model.
 
-Lives here: looking them up, and what stands in where one is missing. Does not belong here: asking for them.
+This module looks them up, and falls back to other scores where one is missing. It asks nobody for them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Words of a query that stand side by side in a passage as they do in the query.
 
-Lives here: the dependence of neighbouring words in the sense of Metzler and Croft, "A Markov Random Field Model for Term
-Dependencies" (2005), weighed by rarity as single words are. Does not belong here: single words (``bm25``).
+The dependence of neighbouring words in the sense of Metzler and Croft, "A Markov Random Field Model for Term Dependencies"
+(2005), weighed by rarity as single words are. Single words are scored in ``bm25``.
 
 Function words are no terms, so "plans for the summer" and "summer plans" are both neighbours.
 """

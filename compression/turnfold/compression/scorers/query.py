@@ -1,6 +1,6 @@
 """Scores for a query: a base scorer blended with relevance to the query.
 
-Lives here: the blend. Does not belong here: matching (a callable is passed in: BM25 in the product, TF-IDF by default).
+Only the blend: a callable that matches is passed in (BM25 in the product, TF-IDF by default).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """TextRank: a sentence is important if important sentences resemble it.
 
-Lives here: the ranking. Does not belong here: terms and the matrix (``terms``).
+Only the ranking is here; terms and the matrix are in ``terms``.
 
 R. Mihalcea and P. Tarau, "TextRank: Bringing Order into Texts", EMNLP 2004; similarity is the cosine of TF-IDF vectors (as in
 LexRank, Erkan and Radev 2004). The graph is never built: with A the matrix of sentences by terms its product with x is

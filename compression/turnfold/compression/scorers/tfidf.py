@@ -1,6 +1,6 @@
 """TF-IDF: a sentence is important if it is close to the whole text, or to a query.
 
-Lives here: the centroid and the query score. Does not belong here: terms and the matrix (``terms``).
+The centroid and the query score. Terms and the matrix are in ``terms``.
 
 D. Radev et al., "Centroid-based summarization of multiple documents", IPM 2004.
 """

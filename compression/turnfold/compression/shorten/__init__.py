@@ -1,0 +1,1 @@
+"""How one text gets shorter: a rule for each kind of content, and the choice of what stays."""

@@ -1,7 +1,7 @@
 """Answers that mean nothing without their question ("Which city do you live in?", "Porto."), or without their list.
 
-Lives here: whether a message answers the one before it so, and what that one asks. Does not belong here: whether either is
-quoted (``told``), what is picked (``text.dialogue.wanted.picks``).
+This module tells whether a message answers the previous one in this way, and what that one asks. Whether either is quoted is
+decided in ``told``; what is picked, in ``text.dialogue.wanted.picks``.
 
 An answer is told by its place alone: a short message that asks nothing, behind one that ends with a question.
 """

@@ -1,6 +1,6 @@
 """Arguments of old tool calls: valid JSON with long strings cut to their beginning, new file content and a count.
 
-Lives here: the lossy form of a call's `arguments`. Does not belong here: the call's name and id, results.
+This is the lossy form of a call's `arguments`. The call's name and id stay as they are; results have rules of their own.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Lines of a text that the user asked for.
 
-Lives here: which lines a task's own words point to. Does not belong here: what lines are worth otherwise (``lines``, the kinds),
-quoting them to a later question (``recall``).
+This module finds the lines that a task's own words point to. What lines are worth otherwise is up to ``lines`` and the kinds;
+quoting them to a later question is up to ``recall``.
 
 An agent that was asked for one record of a list reads the list first and uses the record many steps later. No rule of a kind
 tells this record from the others; the words of the task do, if hardly another line has them.

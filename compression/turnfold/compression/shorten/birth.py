@@ -1,8 +1,8 @@
 """Smaller forms of a fresh tool result from which every value and every line can still be copied exactly.
 
-Lives here: JSON without white space or as a columnar table (and back), repeated lines counted, terminal output as a terminal
-shows it. Does not belong here: dropping anything; deciding which results a model may have to quote with their white space (such a
-text must not be passed here).
+JSON without white space or as a columnar table (and back), repeated lines counted, and terminal output as a terminal shows it.
+Nothing is dropped. The caller decides which results a model may have to quote with their white space: such a text must not be
+passed here.
 
 The table: a skeleton of JSON in which each array of records is the string "@n", then per array a head line `@n: 3 rows of
 id|name|price{net|gross}` and a line per record. A cell is bare text, or JSON if bare text would be ambiguous; an empty cell is a

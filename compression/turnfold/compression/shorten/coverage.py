@@ -1,6 +1,6 @@
 """Choosing pieces under a budget so that the facts of a text are covered.
 
-Lives here: the greedy choice, and its improvement by exchange. Does not belong here: what pieces, scores or facts are.
+The greedy choice, and its improvement by exchange. What pieces, scores and facts are is up to the caller.
 
 Budgeted maximum coverage by worth per token (Khuller, Moss and Naor 1999), evaluated lazily: a piece's worth only falls as its
 facts get covered, so only the top of the heap has to be re-evaluated.

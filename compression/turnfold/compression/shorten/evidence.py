@@ -1,6 +1,6 @@
 """Lines that should survive any shortening: failures, warnings, outcomes.
 
-Lives here: the patterns that mark such lines, as data. Does not belong here: how lines are chosen.
+The patterns that mark such lines, as data. How lines are chosen is up to ``lines``.
 """
 
 from __future__ import annotations

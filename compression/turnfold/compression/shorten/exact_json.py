@@ -1,6 +1,6 @@
 """JSON that survives reading and writing without any change of value.
 
-Lives here: numbers kept as written, duplicate keys rejected. Does not belong here: shortening.
+Numbers are kept as written and duplicate keys rejected. Nothing is shortened here.
 """
 
 from __future__ import annotations

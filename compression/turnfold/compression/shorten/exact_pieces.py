@@ -1,8 +1,8 @@
 """Pieces of running text that no shortening may change.
 
-Lives here: the kinds of block that stay byte for byte, whether a piece of a line holds a secret, JSON or SQL, and the cheap looks
-that spare most pieces the costly one. Does not belong here: how these are found (``text.protect``, ``text.inline``), and what is
-kept for what it says (``reading``).
+This module has the kinds of block that stay byte for byte, and tells whether a piece of a line holds a secret, JSON or SQL, with
+cheap looks that spare most pieces the costly one. They are found in ``text.protect`` and ``text.inline``; what is kept for what
+it says is chosen in ``reading``.
 """
 
 from __future__ import annotations

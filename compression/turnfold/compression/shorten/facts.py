@@ -1,7 +1,6 @@
 """FACTS: one message's text, shortened by its role and kind.
 
-Lives here: how much of a message is kept. Does not belong here: how each kind of text is shortened (one file per kind in this
-package).
+This module decides how much of a message is kept. Each kind of text is shortened in a file of its own in this package.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from turnfold.compression.shorten.file_forms import UNCHANGED, Changed
 from turnfold.compression.shorten.prose import shorten
 from turnfold.compression.shorten.terse_prose.compress import terse
 from turnfold.compression.text.data_blocks import SPOKEN, is_listed_language
-from turnfold.compression.text.dialogue.orders import standing_orders
+from turnfold.compression.text.dialogue.standing.orders import standing_orders
 from turnfold.compression.text.file_edits import holds_blocks
 from turnfold.compression.text.kinds import parts
 from turnfold.compression.text.sentences import LONGEST

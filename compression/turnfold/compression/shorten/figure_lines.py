@@ -1,7 +1,7 @@
 """Program output without lines whose figures nobody needs to copy.
 
-Lives here: the form of a text from which every figure, identifier, path and URL can still be copied. Does not belong here: what
-these are (``text.figures``), rules by kind of content (``registry``).
+A form of a text from which every figure, identifier, path and URL can still be copied. What these are is defined in
+``text.figures``; rules by kind of content are in ``registry``.
 
 Neighbouring lines that differ in some words only become a table: a line with marks for these words, then their words line by
 line.

@@ -1,7 +1,7 @@
 """Files that a conversation shows more than once: the lines of one form that another one lacks.
 
-Lives here: telling that two texts are forms of one file. Does not belong here: edits (``text.file_edits``), what becomes of the
-lines (``registry``).
+This module recognises that two texts are forms of one file. Edits are found in ``text.file_edits``; what becomes of the lines is
+up to ``registry``.
 
 A read, the whole file after an edit and the text that writes it are forms of one file. What a later form holds is shown there,
 so that of an older one just the lines would stay that are gone, as if they still stood in the file.

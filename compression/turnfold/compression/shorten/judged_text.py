@@ -1,7 +1,7 @@
 """A text cut up and rated: the candidates for its layers.
 
-Lives here: the facts of each statement and what they are worth, which statements claim nothing or repeat others, where data is.
-Does not belong here: the choice (``layer_choice``), scores (``scorers``), cutting up (``text.statements``).
+This module knows the facts of each statement and their worth, which statements claim nothing or repeat others, and where data is.
+``layer_choice`` chooses, ``scorers`` score, and ``text.statements`` cuts a text up.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Layers 1 and 2 of one text: choosing and writing their content.
 
-Lives here: the choice of statements by the facts that they carry, the share of data beside language. Does not belong here: what
-there is to choose from (``judged_text``), requests and results (``layers``), scores (``scorers``), what depends on what
-(``text.statements``), how data gets shorter (``registry``).
+This module chooses statements by the facts that they carry, and the share of data beside language. What there is to choose from
+is in ``judged_text``, requests and results are in ``layers``, scores come from ``scorers``; ``text.statements`` knows what
+depends on what, and ``registry`` how data gets shorter.
 
 Language is shown in whole statements, in the source's order and words. Data (logs, JSON, tables, code) of more than a few tokens
 is shown by its kind's rule in its share of the budget, with the rule's marks for what is left out; so are smaller blocks that
@@ -93,7 +93,7 @@ def _chosen(source: JudgedText, budget: int) -> ChosenText | None:
     over = data_heads(source, short)
     budget -= sum(source.count(source.spans[i].of(source.text)) + 1 for i in over)
     left = budget - sum(source.count(text) + 1 for text in short.values())
-    kept = _kept(source, pieces, ChosenText(frozenset(), short), left, budget)
+    kept = _filling(source, pieces, ChosenText(frozenset(), short), left, budget)
     return ChosenText(_with_sources(source, kept, short, budget) | over, short) if kept or short else None
 
 
@@ -114,7 +114,7 @@ def _with_sources(source: JudgedText, kept: set[int], short: Mapping[int, str], 
     return frozenset(out)
 
 
-def _kept(
+def _filling(
     source: JudgedText,
     pieces: Sequence[CoverageItem],
     shown: ChosenText,

@@ -1,7 +1,7 @@
 """Choosing lines of a text under a token limit.
 
-Lives here: the chooser that all line-wise kinds share (code, logs, diffs, search results, tests, traces, listings, YAML, tables),
-and how its choice is written. Does not belong here: knowledge of a kind (each kind's file defines the worth of its lines).
+It is the chooser that all line-wise kinds share (code, logs, diffs, search results, tests, traces, listings, YAML, tables), and
+writes its choice. It knows no kind: each kind's file says what its lines are worth.
 
 A line is worth its own weight plus the names that no chosen line has shown yet (weighted coverage, chosen greedily by
 worth per token: Nemhauser, Wolsey and Fisher 1978; evaluated lazily: Minoux 1978). What an agent needs later from an old

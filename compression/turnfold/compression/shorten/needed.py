@@ -1,7 +1,7 @@
 """The pieces that chosen pieces need, directly or indirectly.
 
-Lives here: the missing needs of each piece, kept up to date while pieces are chosen. Does not belong here: what pieces are worth
-(``coverage``), why one needs another (``text.statements``).
+This module keeps the missing needs of each piece up to date while pieces are chosen. What pieces are worth is up to ``coverage``;
+why one needs another, to ``text.statements``.
 
 Where each piece needs the one in front of it, all their needs together grow with the square of the text. So a piece that needs
 many others is not looked into, nor what needs it in turn: it waits until some of these have been chosen for themselves.

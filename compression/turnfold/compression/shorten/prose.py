@@ -1,6 +1,7 @@
 """FACTS for prose: the most important sentences of a text.
 
-Lives here: choosing and joining them. Does not belong here: other kinds of content, rewording (every sentence is the text's own).
+This module chooses and joins them. Nothing is reworded (every sentence is the text's own); other kinds of content have rules of
+their own.
 
 Blocks (fences, tables, JSON) are kept whole or dropped whole. A gap is one " …", a single token of o200k and cl100k. A user's
 standing orders are kept at any cost.
@@ -18,9 +19,9 @@ from turnfold.compression.scorers.terms import STOP, terms
 from turnfold.compression.scorers.tfidf import TfIdf
 from turnfold.compression.shorten.coverage import CoverageItem, cover
 from turnfold.compression.text.beside import beside
-from turnfold.compression.text.dialogue.orders import is_standing_order, standing_orders
 from turnfold.compression.text.dialogue.own_words import asks
 from turnfold.compression.text.dialogue.signals import signal_weight
+from turnfold.compression.text.dialogue.standing.orders import is_standing_order, standing_orders
 from turnfold.compression.text.lower import words_within
 from turnfold.compression.text.names.entities import entities
 from turnfold.compression.text.sections import leading_spans

@@ -1,7 +1,7 @@
 """Texts read into rated sentences.
 
-Lives here: what is noted of each sentence, many texts together. Does not belong here: choosing among sentences (``sift``),
-what must stay exact (``exact_pieces``), other kinds of content (``registry``).
+This module notes what matters about each sentence, for many texts at once. ``sift`` chooses among the sentences, ``exact_pieces``
+knows what must stay exact, and ``registry`` has the other kinds of content.
 
 Texts are read together because most of what is asked is asked of every word and character: words become numbers, the same in all
 texts of a `Reader`, and one look at a column of them tells which sentences need a closer look. What comes of a text does not
@@ -24,9 +24,10 @@ from turnfold.compression import lazy
 from turnfold.compression.scorers.terms import STOP, terms
 from turnfold.compression.shorten.exact_pieces import EXACT, LONG_TOKEN, TELLING, holds_exact, may_hold_exact
 from turnfold.compression.shorten.prose import TELLS, has_order
-from turnfold.compression.text.dialogue.order_signs import ORDER_SIGNS, OrderSigns
-from turnfold.compression.text.dialogue.orders import MARKS, ORDER_CUES, RUN_ON_WORDS, may_be_orders, may_begin_command, may_elide
 from turnfold.compression.text.dialogue.signals import CUES, LAST, QUESTION, asks, signal_weight, signal_weights
+from turnfold.compression.text.dialogue.standing.languages import ORDER_CUES
+from turnfold.compression.text.dialogue.standing.order_signs import ORDER_SIGNS, OrderSigns
+from turnfold.compression.text.dialogue.standing.orders import MARKS, RUN_ON_WORDS, may_be_orders, may_begin_command, may_elide
 from turnfold.compression.text.figures import figures_by_span, figures_by_start
 from turnfold.compression.text.heard import HeardWords
 from turnfold.compression.text.spans import Span, Tiles

@@ -1,7 +1,7 @@
 """Which rule shortens which kind of content.
 
-Lives here: the table of kinds, and how a mixed text is shortened part by part. Does not belong here: the rules themselves,
-choosing lines.
+It is the table of kinds, and shortens a mixed text part by part. The rules themselves are in ``kinds``; lines are chosen in
+``lines``.
 """
 
 from __future__ import annotations

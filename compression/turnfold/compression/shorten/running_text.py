@@ -1,7 +1,7 @@
 """Sentences of a long pasted text that only look like standing orders: "would never give in", "must use every means".
 
-Lives here: telling them from what a user asks of the reader. Does not belong here: what an order is
-(``text.dialogue.orders``), which lines of a message are the user's own (``text.dialogue.own_words``).
+This module tells them from what a user asks of the reader. What an order is, is defined in ``text.dialogue.standing.orders``;
+which lines of a message are the user's own, in ``text.dialogue.own_words``.
 
 In doubt a sentence is an order: one kept too many costs its tokens, a lost one is no longer followed.
 """
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from turnfold.compression import lazy
-from turnfold.compression.text.dialogue.orders import begins_with_command, standing_orders
+from turnfold.compression.text.dialogue.standing.orders import begins_with_command, standing_orders
 from turnfold.compression.text.passages import estimate
 from turnfold.compression.text.spans import Span
 

@@ -1,7 +1,7 @@
 """Choosing the sentences of a message, or of a run of messages, that are worth keeping.
 
-Lives here: choosing a share of the sentences. Does not belong here: what is noted of each (``reading``), other kinds of content
-(``registry``), writing messages, rewording (every sentence is the text's own).
+This module chooses a share of the sentences and rewords none. What is noted of each is read in ``reading``; other kinds of
+content are shortened in ``registry``.
 
 A run's sentences are chosen for the run as a whole: names and figures count once, so a second sentence with the same content adds
 little (``coverage``). The choice depends only on the run, not on what comes before or after.

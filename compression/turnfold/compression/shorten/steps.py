@@ -1,7 +1,7 @@
 """Entries that users log in a chat, step by step: "coffee 4.20", "Logged."; "could you make that 12?", "Sure, changed."
 
-Lives here: which messages these are, and what each needs of the answer before it. Does not belong here: how much of it is quoted
-(``told``, ``recall.ledger``, ``recall.wholes.entries``).
+This module finds these messages, and what each needs of the previous answer. How much of it is quoted is decided in ``told``,
+``recall.ledger`` and ``recall.wholes.exchanges.entries``.
 
 A step is short and tells something, or is a list of such; what asks is one where the answer says that something was done, or if
 it tells something before it asks over all: "coffee 4.20. What's my total?". Whoever answers a question in a word ("the second",
@@ -20,8 +20,8 @@ from turnfold.compression.memo import Memo, continued_by_key
 from turnfold.compression.shorten.answers import asked, merely_agrees
 from turnfold.compression.text import words
 from turnfold.compression.text.dialogue.echoes import echoes
-from turnfold.compression.text.dialogue.orders import begins_with_command
 from turnfold.compression.text.dialogue.short_exchanges import is_short
+from turnfold.compression.text.dialogue.standing.orders import begins_with_command
 from turnfold.compression.text.dialogue.turns import several_speak
 from turnfold.compression.text.dialogue.wanted.entry_requests import asks_over_entries, asks_to_do, says_done
 from turnfold.compression.text.quotes import Quotable, Quote

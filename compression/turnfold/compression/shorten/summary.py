@@ -1,6 +1,6 @@
 """SUMMARY: the few sentences that stand for a whole block of messages.
 
-Lives here: choosing them, as verbatim quotes. Does not belong here: rendering (``conversation.fence``), rewording.
+This module chooses them as verbatim quotes and rewords nothing. ``recall.fence`` renders them.
 
 All standing orders of users come first, then the best sentences by centrality and signals (decisions, promises, open questions);
 a sentence is worth less if its names and figures are quoted already. A block may be a whole long conversation, so it is read in
@@ -25,10 +25,10 @@ from turnfold.compression.shorten.prose import TELLS, has_order
 from turnfold.compression.shorten.reading import is_run_on
 from turnfold.compression.shorten.running_text import without_told_in_passing
 from turnfold.compression.shorten.told import NO_ROOM, ToldRoom, told
-from turnfold.compression.text.dialogue.orders import may_order, orders_nothing
 from turnfold.compression.text.dialogue.own_words import beside_pasted
 from turnfold.compression.text.dialogue.replaced_lines import ReplacedLines
 from turnfold.compression.text.dialogue.signals import signal_weight
+from turnfold.compression.text.dialogue.standing.orders import may_order, orders_nothing
 from turnfold.compression.text.lower import lower_text, words, words_within
 from turnfold.compression.text.quotes import Quote, Source
 from turnfold.compression.text.spans import QUESTION_MARKS, bare_range
@@ -268,7 +268,7 @@ def _orders_of(source: Source, memo: Memo) -> Sequence[tuple[int, int]]:
         if orders_nothing(source.text):  # most messages with a word of rules
             return []
         alone = StatementsAlone(source.text)
-        pieces, said = _said(source.text, alone.statements)
+        pieces, said = _statement_words(source.text, alone.statements)
         orders = _ordering(source, alone.statements, pieces, said)
         if not orders:  # as in most others
             return []
@@ -289,11 +289,11 @@ class _ReadStatements(NamedTuple):
 
 def _read(source: Source) -> _ReadStatements:
     read = statements(source.text)
-    pieces, said = _said(source.text, read)
+    pieces, said = _statement_words(source.text, read)
     return _ReadStatements(read, pieces, said, read.complete(_ordering(source, read, pieces, said)))
 
 
-def _said(text: str, read: Statements) -> tuple[list[str], list[list[str]]]:
+def _statement_words(text: str, read: Statements) -> tuple[list[str], list[list[str]]]:
     """The text of each statement, and its words."""
     within = words_within(text)
     return [span.of(text) for span in read.spans], [within(start, end) for start, end, _ in read.spans]

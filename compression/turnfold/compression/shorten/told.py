@@ -1,8 +1,8 @@
 """Statements that users made in messages of their own: "I am vegetarian", "We moved it to the 21st".
 
-Lives here: choosing such statements of a block, for the text that stands for it; a short message that tells and asks nothing is
-taken whole, of any other the sentences that tell, with what they need. Does not belong here: what speaks for a statement
-(``text.dialogue.self_statements``), standing orders and the best sentences of a block (``summary``).
+This module chooses such statements of a block, for the text that stands for it. A short message that tells something and asks
+nothing is taken whole; of any other message, the sentences that tell, with what they need. What speaks for a statement is in
+``text.dialogue.self_statements``; standing orders and the best sentences of a block are chosen in ``summary``.
 
 A later question may need them without sharing a word with them ("what could I cook tonight?"), or need the newest of several
 that contradict each other. What a message asks is no such statement: its words come back when it is asked again.
@@ -18,9 +18,9 @@ from turnfold.compression.memo import Memo
 from turnfold.compression.shorten.answers import asked, merely_agrees
 from turnfold.compression.shorten.steps import is_brief, kept_steps, terse_answers
 from turnfold.compression.text.dialogue.own_words import beside_output
-from turnfold.compression.text.dialogue.renewals import renewals
 from turnfold.compression.text.dialogue.self_statements import changes, statement_weight
 from turnfold.compression.text.dialogue.short_exchanges import is_short
+from turnfold.compression.text.dialogue.updates import updates
 from turnfold.compression.text.dialogue.wanted.picks import picks
 from turnfold.compression.text.lower import lower_text, words, words_within
 from turnfold.compression.text.quotes import Quotable, Quote
@@ -131,9 +131,9 @@ def _steps(sources: Sequence[Quotable], room: ToldRoom, count: Callable[[str], i
 def _newer(sources: Sequence[Quotable], memo: Memo) -> dict[int, int]:
     """The newest message that updates each message, directly or through others."""
     newest: dict[int, int] = {}
-    renewed = [(one.newer, one.older) for one in renewals(sources, memo)]
-    renewed += [(one.by, one.instead) for one in picks(sources, memo) if one.instead is not None]
-    for newer, older in sorted(renewed, reverse=True):
+    updated = [(one.newer, one.older) for one in updates(sources, memo)]
+    updated += [(one.by, one.instead) for one in picks(sources, memo) if one.instead is not None]
+    for newer, older in sorted(updated, reverse=True):
         newest.setdefault(older, newest.get(newer, newer))
     return newest
 
@@ -142,16 +142,16 @@ def _quotes(sources: Sequence[Quotable], one: _ToldCandidate, newer: Mapping[int
     """A candidate with its question, the needs of both, and the message that updates it."""
     new = {Quote(one.source, *place) for place in _with_needs(sources[one.source], one.said, memo)}
     if one.source in newer:
-        new |= {Quote(newer[one.source], *place) for place in _renewing(sources[newer[one.source]], memo)}
+        new |= {Quote(newer[one.source], *place) for place in _updating_places(sources[newer[one.source]], memo)}
     if one.asked:
         asking = sources[one.asked.source]
         new |= {Quote(one.asked.source, *place) for place in _with_needs(asking, _Told(0.0, *one.asked[1:]), memo)}
     return new
 
 
-def _renewing(source: Quotable, memo: Memo) -> Iterable[tuple[int, int]]:
+def _updating_places(source: Quotable, memo: Memo) -> Iterable[tuple[int, int]]:
     """The statements of a message that updates another; the whole message if no sentence is a statement."""
-    said = [one for one in _told_in(source, memo) if one.end > one.start]
+    said = [one for one in _statements_of(source, memo) if one.end > one.start]
     return [place for one in said for place in _with_needs(source, one, memo)] or [(0, len(source.text))]
 
 
@@ -166,7 +166,7 @@ def _candidates(sources: Sequence[Quotable], opening: int | None, memo: Memo) ->
         question = elsewhere.get(i) or _question(sources, i, memo)
         opens = i == opening or (opens and (question is not None or _waits(sources[i - 1])))
         more = _NODDED * _is_nodded(sources, i) + _ANSWERS * (question is not None and not merely_agrees(source.text))
-        for one in _told_in(source, memo):
+        for one in _statements_of(source, memo):
             weight = one.weight + more + _OPENS * (opens and (question is not None or one.end - one.start > _NAUGHT))
             if weight >= _LEAST:
                 key = (
@@ -199,7 +199,7 @@ def _waits(answer: Quotable) -> bool:
     return answer.role == "assistant" and len(answer.text) <= _WAITS and not _FIGURE.search(answer.text)
 
 
-def _told_in(source: Quotable, memo: Memo) -> tuple[_Told, ...]:
+def _statements_of(source: Quotable, memo: Memo) -> tuple[_Told, ...]:
     if source.role != "user" or len(source.text) > _LONGEST_READ or not source.text.strip():
         return ()
     return memo.get(("told", source.key), lambda: tuple(_read(source.text)), lambda found: 64 + 120 * len(found))

@@ -1,7 +1,7 @@
 """Conversation state that the user owns: directives, engine, checkpoints, and the state's place in a conversation.
 
-Lives here: the wing's public names. `machine` is the pure heart, `engine` and `controller` the contract's interface, `guard`,
-`placement` and `block` the proxy's side of it.
+This package lists its public names. `machine` is the pure heart, `engine` and `controller` are the contract's interface; `guard`,
+`placement` and `block` are the proxy's side of it.
 """
 
 from turnfold.compression.state.block import acknowledgement, render_block

@@ -1,7 +1,6 @@
 """The state as text for the model.
 
-Lives here: the text of a state block, and the acknowledgement of an applied directive. Does not belong here: deciding where a
-block stands (`placement`).
+The text of a state block, and the acknowledgement of an applied directive. `placement` decides where a block goes.
 """
 
 from __future__ import annotations

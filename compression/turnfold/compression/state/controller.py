@@ -1,6 +1,6 @@
 """Steps and previews of an engine, with their changes.
 
-Lives here: `step`, `preview`, `state_diff` and their result shapes, version 1. Does not belong here: rules of their own.
+`step`, `preview`, `state_diff` and their result shapes, version 1. They add no rules of their own.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Decisions as JSON values, and helpers for decisions and states.
 
-Lives here: the shapes that `engine` and `controller` return, their constants and accessors. Does not belong here: making
-decisions.
+The shapes that `engine` and `controller` return, with their constants and accessors. Decisions are made in `machine`.
 """
 
 from __future__ import annotations

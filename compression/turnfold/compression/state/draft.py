@@ -1,8 +1,7 @@
 """Directives drafted by a model: proposals that the user confirms.
 
-Lives here: the prompt, the generator that yields the call, and the check of the reply. Does not belong here: calling anything,
-applying anything. A draft passes the same check as a rule's output and may only contain items of the message. It is shown to the
-user, who decides whether to send it.
+The prompt, the generator that yields the call, and the check of the reply. Nothing is called or applied here. A draft passes the
+same check as a rule's output and may only contain items of the message. It is shown to the user, who decides whether to send it.
 """
 
 from __future__ import annotations

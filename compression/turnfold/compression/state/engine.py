@@ -1,7 +1,7 @@
 """An engine: a machine that is kept from message to message.
 
-Lives here: the contract's object interface, a thin wrapper of a `Machine`. Does not belong here: rules. All returned values are
-copies, so engines never share state.
+The contract's object interface, a thin wrapper of a `Machine` without rules. All returned values are copies, so engines never
+share state.
 """
 
 from __future__ import annotations

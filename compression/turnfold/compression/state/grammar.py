@@ -1,6 +1,6 @@
 """The grammar of directives: from raw text to one directive, or none.
 
-Lives here: text patterns. Does not belong here: what a directive does (`machine`), any guessing: the match is exact, lower case,
+This module matches text patterns; `machine` decides what a directive does. Nothing is guessed: the match is exact, lower case,
 from the first character; "Use docker" and "clear state." are not directives.
 """
 

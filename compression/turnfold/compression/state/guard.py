@@ -1,7 +1,7 @@
 """The certainty that a message is a directive. In the proxy, this comes before the engine.
 
-Lives here: pure questions to a text, and the words that they go by. Does not belong here: changing what the engine takes: it
-stays exact, and whoever speaks to it directly (command line, admin routes) is not guarded.
+Pure questions about a text, and the words that decide them. The guard does not change what the engine accepts: that stays exact,
+and whoever speaks to it directly (command line, admin routes) is not guarded.
 
 Three answers. *Ordinary*: the engine never sees it. *Doubtful*: it may be a directive and it may be a request to the model, so it
 goes upstream whatever else it does; an update is made, a question is not asked. *Certain*: it may be answered here. A request
@@ -97,9 +97,9 @@ def _is_certain(directive: Directive, state: State) -> bool:
         case "clear premise" | "reset policies" | "clear state" | "remove policy":
             return directive.kind != "remove policy" or _is_settled(directive.value, "prohibit")
         case "set premise":
-            return not _goes_on(directive.value)
+            return not _follows(directive.value)
         case "change premise":
-            return state.premise is not None and not _goes_on(directive.value)
+            return state.premise is not None and not _follows(directive.value)
         case "replace":
             sides = (directive.value, directive.old)
             if all(_QUOTED.fullmatch(item) and item_key(item) not in state.policies for item in sides):
@@ -116,7 +116,7 @@ def _contradicts(directive: Directive, state: State) -> bool:
     return held is not None and held != directive.kind
 
 
-def _goes_on(premise: str) -> bool:
+def _follows(premise: str) -> bool:
     """Whether a request follows the premise: "we use uv. write the Dockerfile"."""
     said = premise.lower()
     return (

@@ -1,7 +1,7 @@
 """The state machine: a state, possibly a pending question, and the transition for a message. Pure.
 
-Lives here: `State`, `Pending`, `Machine`, `Decision` and the one transition `decide`. Does not belong here: JSON (`serial`), text
-shapes (`grammar`), knowledge of conversations (`placement`).
+`State`, `Pending`, `Machine`, `Decision` and the one transition, `decide`. JSON is in `serial`, text patterns are in `grammar`,
+and conversations are the business of `placement`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The state in a conversation: its messages' contributions, and the place of its block.
 
-Lives here: the replay of a proxied conversation on top of its record, what becomes of its last message, the pins of the state
-block. Does not belong here: bytes of requests, the store, rendering of replies (`block`). Pure: the same messages and record give
+This module replays a proxied conversation on top of its record, decides what becomes of its last message, and pins the state
+block. It touches no bytes of requests and no store, and leaves replies to `block`. It is pure: the same messages and record give
 the same answer on any replica.
 
 With a label the record is the truth: messages that it has seen (`seen`) are not taken again, others add to it, and only a

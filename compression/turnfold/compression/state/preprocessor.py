@@ -1,8 +1,8 @@
 """Rewrites messages that mean one directive but miss its exact form, by conservative rules.
 
-Lives here: the rules, and the check that every candidate (from a rule or a model) must pass. Does not belong
-here: applying anything; reading intent out of prose. The whole message is one directive or it is none: "Use Docker." is, "please
-use docker", "use docker?" and "he said 'use docker'" are not. While a question is pending nothing is rewritten.
+The rules, and the check that every candidate (from a rule or a model) must pass. Nothing is applied, and no intent is read out of
+prose: the whole message is one directive or it is none. "Use Docker." is one; "please use docker", "use docker?" and "he said
+'use docker'" are not. While a question is pending nothing is rewritten.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The prompts of the engine.
 
-Lives here: every sentence that a clarify may show. They are interface strings: clients compare them exactly, a change of one is a
-change of contract. Does not belong here: deciding when one is shown.
+Every sentence that a clarify may show. They are interface strings: clients compare them exactly, so a change of one changes the
+contract. `machine` decides when one is shown.
 """
 
 from __future__ import annotations

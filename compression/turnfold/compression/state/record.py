@@ -1,6 +1,6 @@
 """The stored record of a conversation's state under its label.
 
-Lives here: the record and its bytes. Does not belong here: the store, how a request's messages add to a record (`placement`).
+The record and its bytes. How a request's messages add to a record is up to `placement`; storing it, to the shell.
 
 The record is the truth: messages add to it, and only a directive removes. So it holds the state, the question that waits, and
 of each user message its digest, what became of it, and the state behind it where it has a block of its own. A record of

@@ -1,7 +1,7 @@
 """Which of a request's user messages a conversation's record has seen.
 
-Lives here: the digest of a message, and the longest run of messages that stands in the record in the same order. Does not belong
-here: what a message does to the state (`placement`), bytes of the record (`record`).
+The digest of a message, and the longest run of messages that the record contains in the same order. What a message does to the
+state is decided in `placement`; the bytes of the record are in `record`.
 
 Clients differ in what they send under one label: the whole history, a window of it, only the newest messages, a history that
 was edited or cut. What all of these repeat is a run of messages; what stands behind it is new.

@@ -1,7 +1,7 @@
 """State and checkpoint as JSON values and texts, and back.
 
-Lives here: the two wire forms, checked whole before anything is taken from them. Does not belong here: files, applying what was
-read.
+The two JSON forms, checked completely before anything is taken from them. What was read is applied elsewhere, and files are the
+caller's.
 
 State: ``{"policies": {item: "use" | "prohibit"}, "premise": str | null, "version": 2}``. Checkpoint, version 1: a state
 and the question that waits. As text both have sorted keys and no blanks, so equal values are equal bytes.

@@ -1,6 +1,6 @@
 """Replay of a transcript as the contract freezes it: user texts only, stopping at the first clarify.
 
-Lives here: that replay and its result. Does not belong here: the proxy's own replay, which goes on past a clarify (`placement`).
+That replay and its result. The proxy's own replay, which goes on past a clarify, is in `placement`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """How raw words become item keys, premise values and answers.
 
-Lives here: Unicode and white space, nothing else. Does not belong here: the grammar's shapes, state.
+This module deals with Unicode and white space, nothing else. The grammar's patterns and the state are in `grammar` and `machine`.
 
 `unicodedata.normalize` takes quadratic time on long runs of combining marks (100,000 of them: 20 s), so whoever calls in
 here first asks `tame`.

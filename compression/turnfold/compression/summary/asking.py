@@ -1,7 +1,6 @@
 """Asking a model for a summary or for scores: generators that yield a call and are sent the reply.
 
-Lives here: which call comes when, and what becomes of a reply that may not be used. Does not belong here: making a call, what it
-costs, time.
+They decide which call comes when, and what becomes of a reply that may not be used. The driver makes the call and bears its cost.
 
 A driver sends `ModelReply`, or None where no reply came (an error, too slow, over budget).
 """

@@ -1,7 +1,7 @@
 """A call of a model, as a value.
 
-Lives here: what the engine's generators yield, and what they are sent. Does not belong here: making a call (the shell does), any
-wire format (``wire.model_calls``), what is asked.
+It is what the engine's generators yield, with what they are sent. The shell makes the call; its form on a wire is in
+``wire.model_calls``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Whether a summary may replace its source.
 
-Lives here: the checks in order, and the slug of the first that fails. Does not belong here: how a claim is held against a text
-(``claims``), asking again.
+The checks in order, and the slug of the first that fails. Claims are compared with a text in ``claims``; asking again is up to
+``asking``.
 
     empty, cut-off        nothing came, or not all of it
     no-structure          it is not what was asked for (a refusal to answer, an answer to something in the text)
@@ -28,7 +28,7 @@ from typing import Final
 from turnfold.compression import lazy
 from turnfold.compression.summary.claims import Grounds
 from turnfold.compression.summary.template import SummaryLine, plain_reply, read_lines, write_lines
-from turnfold.compression.text.dialogue.orders import is_standing_order
+from turnfold.compression.text.dialogue.standing.orders import is_standing_order
 from turnfold.compression.text.passages import sentences
 from turnfold.compression.text.quotes import Source
 from turnfold.compression.tokens import Count

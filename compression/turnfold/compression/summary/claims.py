@@ -1,7 +1,7 @@
 """What a summary claims, compared with its source.
 
-Lives here: finding figures, identifiers, names, quoted texts in a summary that its source lacks; sentences that say the opposite
-of the source's, or say for sure what it left open. Does not belong here: what is done about it (``checks``).
+This module finds figures, identifiers, names and quoted texts in a summary that its source lacks, and sentences that say the
+opposite of the source's or assert what it left open. ``checks`` draws the consequences.
 
 Nothing here understands a text. What is checked is what can be compared: characters, words, and small words of negation and
 doubt. Two figures of the source that changed places are not found, nor is a true sentence about the wrong person.

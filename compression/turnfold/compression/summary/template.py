@@ -1,7 +1,7 @@
 """The structure of a summary of a conversation, and the prompts that ask for one.
 
-Lives here: the headings, reading a reply into them, writing them out again. Does not belong here: whether what is said is true
-(``checks``), asking (``asking``).
+The headings, reading a reply into them, and writing them out again. Whether a summary is true is checked in ``checks``;
+``asking`` asks for one.
 
 A reply that has none of the headings, or says anything outside of them, is no summary: so are a refusal to answer, an answer to a
 question in the text, and whatever else a model writes that followed the text instead of summarising it.

@@ -1,7 +1,7 @@
 """Text around the content: headers of mails, quoted mails, sources of an article, buttons and counters of a page.
 
-Lives here: which statements are such. Does not belong here: how much less they are worth (``shorten``), who speaks (``heads``),
-what a quoted line needs (``ties.layout``).
+This module finds the statements that are such. How much less they are worth is up to ``shorten``, who speaks to ``heads``, and
+what a quoted line needs to ``ties.layout``.
 """
 
 from __future__ import annotations

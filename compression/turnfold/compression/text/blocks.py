@@ -1,6 +1,7 @@
 """Blocks of whole lines: fences, keys, JSON, traces, formulas, tables, SQL, indented code, headings.
 
-Lives here: one finder per kind of block. Does not belong here: their order and priority (``protect``), anything inside a line.
+There is one finder per kind of block. Their order and priority are in ``protect``; whatever lies inside a line is found in
+``inline``.
 
 Every pattern is linear: possessive quantifiers, no nested repetition, bounded look-back.
 """
@@ -66,7 +67,7 @@ def unclosed_end(lined: str, start: int) -> int:
     last = len(lined) - 1
     for at, stop in zip(reversed(ends), [len(lined), *reversed(ends)], strict=False):
         paragraph = lined[at:stop].rstrip()
-        if paragraph.strip() and not _is_said(paragraph):
+        if paragraph.strip() and not _is_prose(paragraph):
             break
         last = at if paragraph.strip() else last
     below = lined.find("\n", start + 1)
@@ -74,7 +75,7 @@ def unclosed_end(lined: str, start: int) -> int:
     return last if lined[below:last].strip() else len(lined) - 1
 
 
-def _is_said(paragraph: str) -> bool:
+def _is_prose(paragraph: str) -> bool:
     return len(paragraph.split()) >= _FEWEST_WORDS and paragraph.endswith(_STOPS) and not _CODE_LINE.search(paragraph)
 
 

@@ -1,7 +1,7 @@
 """Blocks of program output in a text, for stages that show a part of it.
 
-Lives here: which stretches are data (logs, JSON, CSV, YAML, HTML, code) and the blocks within language. Does not belong here:
-how a kind gets shorter (``shorten.registry``), which kind a line looks like (``kinds``).
+This module finds the stretches that are data (logs, JSON, CSV, YAML, HTML, code) and the blocks within language. How a kind gets
+shorter is up to ``shorten.registry``; which kind a line looks like, to ``kinds``.
 
 ``kinds.parts`` takes sixteen lines together and would rather see code than prose, since little is lost where output is cut by
 lines. Here it is the other way round: what reads as language is language, for only sentences can be turned round.
@@ -16,7 +16,9 @@ from itertools import zip_longest
 from typing import Final
 
 from turnfold.compression import lazy
-from turnfold.compression.text.kinds import STAMP, cell_rows, parts, value_end
+from turnfold.compression.text.kind_signs.line_marks import STAMP
+from turnfold.compression.text.kind_signs.whole_texts import cell_rows, value_end
+from turnfold.compression.text.kinds import parts
 from turnfold.compression.text.lower import MARKS
 from turnfold.compression.text.protect import uncut_spans
 from turnfold.compression.text.spans import STOPS, Span, with_line_feeds
@@ -150,7 +152,7 @@ def _without_said_ends(text: str, stretch: Span) -> Span:
 def _is_end(line: str, own: re.Pattern[str] | None) -> bool:
     if not line.strip():
         return True
-    return not own.match(line) if own else _is_said(line) and not line[:1].isspace()
+    return not own.match(line) if own else _says_something(line) and not line[:1].isspace()
 
 
 def reads_as_language(kind: str, text: str) -> bool:
@@ -172,10 +174,10 @@ def _reads(part: Span, text: str) -> bool:
         return False
     if not any(c.isspace() for c in text.strip()) and len(text) > _CHUNK:
         return _SAYS.search(text) is not None
-    return sum(len(line) for line in lines if _is_said(line)) * 2 >= sum(map(len, lines))
+    return sum(len(line) for line in lines if _says_something(line)) * 2 >= sum(map(len, lines))
 
 
-def _is_said(line: str) -> bool:
+def _says_something(line: str) -> bool:
     if line.lstrip()[:1] in ("{", "["):
         line = line[value_end(line) :]
     if _STAMPED.match(line) or len(_CODE.findall(line)) > max(1, len(line) // 80):

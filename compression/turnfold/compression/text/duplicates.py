@@ -1,6 +1,6 @@
 """Texts that repeat an earlier text of the conversation exactly or nearly.
 
-Lives here: finding them. Does not belong here: what to do with them, writing references.
+This module finds them. What is done with them, references included, is up to the caller.
 
 Near duplicates: similarity of line multisets (weighted Jaccard), candidates from an inverted index of line hashes in which
 lines that many texts share (braces, blank lines) have no list; texts of few lines are compared by word shingles (Broder 1997).

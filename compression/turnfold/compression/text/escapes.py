@@ -1,7 +1,7 @@
 """Decoding escapes of JSON strings and HTML to what a reader sees.
 
-Lives here: line breaks and letters that stand as ``\\n``, ``\\u00fc``, ``\\/`` and ``&uuml;`` in a text, also in JSON that is a
-string of JSON. Does not belong here: reading values, records (``records``), escapes of the fence (``recall.fence``).
+In a text, also in JSON inside a string of JSON, line breaks and letters may be written as ``\\n``, ``\\u00fc``, ``\\/`` and
+``&uuml;``. Records are in ``records``, escapes of the fence in ``recall.fence``; values are not read here.
 
 A tool that answers with text or JSON in a field sends lines that are none and names that nobody writes so.
 """

@@ -1,7 +1,7 @@
 """Figures, identifiers, versions, paths and URLs of a text, which a reader may have to copy exactly.
 
-Lives here: finding them in a piece of text, cheaply enough for every sentence of a long conversation. Does not belong here: names
-and kinds (``names.entities``), what must stay byte for byte (``protect``), choosing sentences.
+This module finds them in a piece of text, cheaply enough for every sentence of a long conversation. Names and kinds are in
+``names.entities``, what must stay byte for byte in ``protect``; sentences are chosen elsewhere.
 """
 
 from __future__ import annotations

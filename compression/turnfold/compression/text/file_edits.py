@@ -1,7 +1,8 @@
 """Edits of files that an agent writes: the old text and the new text.
 
-Lives here: finding them in a message's text, by their form alone. Does not belong here: what they make outdated
-(``recall.outdated``), how their lines are shortened (``shorten.kinds.edit_blocks``), diffs that a program prints (``kinds``).
+This module finds them in a message's text, by their form alone. What they make outdated is decided in
+``dialogue.replaced_lines``; their lines are shortened in ``shorten.kinds.edit_blocks``. Diffs that a program prints are a kind of
+text (``kinds``).
 
 An edit is a block of two sides ("<<<<<<< SEARCH", "=======", ">>>>>>> REPLACE"), a patch ("*** Begin Patch"), or a call whose
 arguments name both sides (`old_string` and `new_string`).

@@ -1,7 +1,7 @@
 """Lines that govern others: the head of a list above its items, a heading above its text.
 
-Lives here: finding them in text that is shown line by line. Does not belong here: the same for sentences (``statements``), which
-lines are shown (``shorten.lines``).
+This module finds them in text that is shown line by line. For sentences, ``statements`` does the same; which lines are shown is
+decided in ``shorten.lines``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The words of a text's sentences, so that a rule only looks at those with one of its cue words.
 
-Lives here: which sentences hold a word of a list. Does not belong here: the lists, and what a rule says of such a sentence.
+This module tells which sentences contain a word of a list. The lists, and what follows for such a sentence, belong to each rule.
 
 A rule names its cue words once, in a frozen set. A text that holds none of them pays for one intersection, whatever its length.
 Where many rules ask, they ask for cues (``ties.cues``).

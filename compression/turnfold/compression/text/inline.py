@@ -1,7 +1,6 @@
 """Parts of a line that are not plain words: code, URLs, dates, commands, and tokens with digits or odd marks.
 
-Lives here: one finder or pattern per kind. Does not belong here: their order and priority (``protect``), whole lines
-(``blocks``).
+There is one finder or pattern per kind. Their order and priority are in ``protect``, whole lines in ``blocks``.
 
 Every pattern is linear: possessive quantifiers, no nested repetition, bounded look-back.
 """

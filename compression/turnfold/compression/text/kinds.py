@@ -1,14 +1,12 @@
 """The kind of a text, by its structure, and where a mixed text changes from one kind to another.
 
-Lives here: the patterns that mark lines, as data, and the vote over them. Does not belong here: shortening; file names or tool
-names (only the text decides, so that equal bytes always have the same kind).
-
-Kinds: see `KINDS`. `plain` is program output without a more specific kind, `commits` is a commit log.
+This module cuts a text into blocks and windows of lines and lets the lines vote; the signs themselves are in ``kind_signs``.
+Nothing is shortened here. File names and tool names do not count: only the text decides, so that equal bytes always have the same
+kind.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from bisect import bisect_right
 from collections import Counter
@@ -16,127 +14,24 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, groupby, pairwise
 from typing import Final
 
-import orjson
-
 from turnfold.compression import lazy
 from turnfold.compression.memo import remembering
-from turnfold.compression.text.beside import is_mail
 from turnfold.compression.text.blocks import unclosed_end
-from turnfold.compression.text.dialogue.transcripts import is_transcript
-from turnfold.compression.text.lower import MARKS
+from turnfold.compression.text.kind_signs.line_marks import mark
+from turnfold.compression.text.kind_signs.whole_texts import is_json, json_before_more, label_before_json, whole
 from turnfold.compression.text.spans import Span, with_line_feeds
-from turnfold.compression.text.unmarked_speech import is_unmarked_speech
-from turnfold.compression.text.wrapped_lines import is_latex
-from turnfold.compression.text.writers import is_button, may_name_writers, writers
 
 _WINDOW: Final = 16  # lines that vote together
-_DECODER: Final = json.JSONDecoder()
-_BLANK_LINES: Final = lazy.pattern(r"[ \t]*\n\s*")
-_QUOTED_CELL: Final = lazy.pattern(r'"(?:[^"]|"")*"')
-_MOST_CELL_LINES: Final = 8
-_FEWEST_SPEAKERS: Final = 2
-_SAID_LINES: Final = 6  # lines, on average, that one says in a chat at most
 _BLANK: Final = "blank"  # lines without anything, which go with what is before them
 _MOST_WINDOWS: Final = 200  # in a long text windows grow, and sixteen lines of each vote
 _FARTHEST: Final = 5  # windows between two of code that may be its docstring
 _WEAK: Final = frozenset({"prose", "plain", "markdown", "yaml"})
 #: Output that people put between sentences, and whose own lines are none.
 _BESIDE_SPEECH: Final = frozenset({"table", "tests", "log", "search", "listing", "html", "xml", "binary"})
-_LONGEST_LINE: Final = 300  # characters of a line that its mark is sought in
 _LEAST_JSON: Final = 80  # characters of a value on one line that is more than a line
 _LONGEST_JSON: Final = 5000  # lines of an indented one
 _BRACKETS: Final = frozenset("{}[]")
 _ENOUGH: Final = 0.3  # share of a window's lines that must carry a mark for it to decide
-
-#: The time with which lines of logs begin: "2026-01-02 10:11", "Jan  2 10:11:12", "01-02 10:11:12.123", "10:11:12".
-STAMP: Final = (
-    r"\[?\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d|\[?\w{3} [ \d]\d \d\d:\d\d:\d\d|\[?\d\d:\d\d:\d\d\b"
-    r"|\[?(?:[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]?\d|\d\d[-/. ](?:\d\d|[A-Z][a-z]{2})(?:[-/. ]\d{4})?|\d{8})[T ]\d\d:\d\d:\d\d"
-)
-#: What an opening line says about the lines behind it, tried in order. Every pattern is anchored and without nested repeats.
-_MARKS: Final = lazy.pattern(
-    "|".join(
-        f"(?P<{kind}>{pattern})"
-        for kind, pattern in (
-            ("diff", r"diff --git |--- (?:a/|/dev/null|\S+\t)|\+\+\+ (?:b/|/dev/null|\S+\t)|@@ -\d+"),
-            (
-                "trace",
-                r"Traceback \(most recent|\s+File \"[^\"]*\", line \d+|\s+at [\w.$<>/@-]+[ (]|\s+at .{1,200}:\d+:\d+\)?$"
-                r"|goroutine \d+ \[|thread '[^']*' (?:\(\d+\) )?panicked|Caused by: |Exception in thread"
-                r"|\s+\d+: (?:0x[\da-f]+ - )?\w+::"
-                r"|stack backtrace:",
-            ),
-            (
-                "binary",
-                r"(?=[A-Za-z0-9+/=_-]{60,}$)(?=[^A-Z]*[A-Z])(?=[^a-z]*[a-z])(?=\D*\d)."
-                r"|(?:[0-9a-f]{2}){32,}$|[\da-f]{6,8}:? +(?:[\da-f]{2,4} ){4,}",
-            ),
-            (
-                "tests",
-                r"={3,} .{1,120} ={3,}$|_{3,} .{1,120} _{3,}$|(?:PASS|FAIL|FAILED|PASSED|XFAIL|SKIPPED|ERROR):? [\w./\\-]+"
-                r"|--- (?:PASS|FAIL|SKIP): |=== (?:RUN|PAUSE|CONT) |(?:not )?ok \d+ |ok  \t|test \S+ \.\.\. "
-                r"|\w+ \([\w.]+\)(?: \.\.\. |$)"
-                r"|\S+::\S+ (?:PASSED|FAILED|ERROR|SKIPPED)|\S+\.py [.FEsxX]{2,}|Ran \d+ tests? |collected \d+ item"
-                r"|\s+[✓✔✗✘×√] |[✓✔✗✘×√] [^\n]{0,200}(?:\d ?m?s\)|::|\.\w{1,4}\b)"
-                r"|[\w\[\]\-]+ (?:ok|F|E|f|s)$|E   ",
-            ),
-            (
-                "log",
-                rf"{STAMP}"
-                r"|\S+ \S+ \S+ \[\d\d/\w{3}/\d{4}:"
-                r"|\[?(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL)\b|(?:time|ts|level)=|[DIWEF]\d{4} \d\d:",
-            ),
-            (
-                "search",
-                r"(?![\w./@+-]+:\d+:?\s*$)"
-                r"(?:[\w.@+-]+:)?[\w./@+ -]{0,200}[\w]\.\w{1,8}[:-]\d+[:-]|[\w./@+-]*/[\w./@+-]+:.|\d+[:-](?:\s|\S)",
-            ),
-            (
-                "listing",
-                r"[-dlbcps][rwxsStT-]{9}[ +@.]|\d{6} (?:blob|tree|commit) |[│|├└ ]*[├└│|`+][─-]{2}|(?:total \d+)$"
-                r"|\.{0,2}/?[\w.@+-]+(?:/[\w.@+-]+)+/?$|[\d.]+[KMGT]?\t[\w./@+-]+$",
-            ),
-            ("table", r"\s*\|.*\|\s*$|\s*[+|][-+=:| ]{6,}$"),
-            (
-                "html",
-                r"\s*</?(?:div|span|p|a|ul|li|td|tr|table|head|body|html|script|style|meta|link|h[1-6]|img|input|button"
-                r"|nav)\b|\s*<!DOCTYPE html",
-            ),
-            ("xml", r"\s*<\?xml |\s*</?[\w:.-]+(?: [\w:.-]+=\"[^\"]*\")*\s*/?>(?!:)"),
-            (
-                "code",
-                r"\s*\d+(?:\t|→|\s*\| )|\s*(?:def|class|async|import|from|return|if|elif|else|for|while|try|except|finally"
-                r"|with|raise|yield|assert|pass"
-                r"|function|const|let|var|export|public|private|protected|static|func|fn|impl|struct|enum|interface|type"
-                r"|package|use|mod|pub"
-                r"|switch|case|break|continue|throw|catch|new|void|int|#include|#define|using|namespace|template|end|do|begin"
-                r"|module)\b.*[:;{}(),]\s*(?://.*|#.*)?$"
-                r"|\s*(?:from \S+ )?import (?:[\w.*]+(?:$|[,;]| as )|[\w{(*\"'].* from |[\"'({])"
-                r"|(?!##{1,5} [^\W\d_])\s*(?:#|//|/\*|\*/|\"\"\"|''')|(?:  |\t)* \*(?:\s|/|$)|\s*@\w+"
-                r"|.*[;{}(\[]\s*$|.*[)\]}],\s*$"
-                r"|\s*[)}\]]+[;,:]?\s*$"
-                r"|\s+[\w.\[\]'\"]+ [-+*/|&]?= .",
-            ),
-            ("plain", r"(?:make|g?cc|c\+\+|ld|sh|bash|npm|error|warning|note|fatal)(?:\[\d+\]|\[\w+\])?: "),
-            (
-                "yaml",
-                r"\s*(?:- )?[\w./\"'-]+:(?: \S.*)?$|---$|\s*- [\w\"']|[\w.-]+ = \S|\[{1,2}[\w.\" -]+\]{1,2}$",
-            ),
-            ("markdown", r"#{1,6} |\s*[-*+] |\s*\d+\. |> |\*\*"),
-            (
-                "prose",
-                rf"\s*[\"'“‘(*_]*[^\W\d_][\w{MARKS}'’-]*[,;:]?"
-                rf"(?: [\"'“‘(*_]*(?:[^\W\d_][\w{MARKS}'’-]*|\d+|[-–—&])[.,;:!?)\"'”’*_]*){{5,}}",
-            ),
-        )
-    )
-)
-#: Every kind that a text can be.
-KINDS: Final = frozenset({*_MARKS.groupindex, "csv", "fence", "commits", "json", "jsonl"})
-#: A label in front of what stands on its line: "Observation: ...", "**Result:** ...".
-_LABEL: Final = lazy.pattern(r"\s*[*_]{0,4}[^\W\d_][\w ]{0,38}:[*_]{0,4}[ \t]+(?=\S)")
-_LONG_VALUE: Final = 160  # characters of a line up to which it is read as a key with its value
-_SENTENCE_ENDED: Final = lazy.pattern(r"[.!?]\s")
 #: What opens a block, at the beginning of a line.
 _OPENING: Final = lazy.pattern(
     r"\n(?:[ \t]{0,3}(?:```|~~~)|[{\[](?:[ \t]*\n|[{\"\[])|diff --git |--- a/|@@ -"
@@ -156,38 +51,8 @@ _TRACE_BODY: Final = lazy.pattern(
     r"\s|[\w.]+(?:Error|Exception|Warning|Interrupt|Exit)\b|Caused by|goroutine |stack backtrace:|note: "
     r"|\S+\(.*\)$|\.\.\. \d+ more|\[Previous line"
 )
-_TEST_RUN: Final = lazy.pattern(
-    r"\n(?:=+ (?:test session starts|FAILURES|ERRORS|short test summary)|Ran \d+ tests? in |(?:---|===) (?:RUN|PASS|FAIL)"
-    r"|(?:ℹ|#) (?:tests|pass|fail) \d|[✔✖✓✗] [^\n]{0,200}ms\)"
-    r"|test result: |running \d+ tests?\n|test \S{1,300} \.\.\. (?:ok|FAILED|ignored)|ok  \t|FAIL\t"
-    r"|Tests?:? [^\n]{0,200}?\b(?:passed|failed)|(?:not )?ok \d+ - | {0,8}\d+ (?:passing|failing)\b|FAIL(?:ED)?[ (]"
-    r"|=+ [^\n]{0,200}?\d (?:passed|failed)|\S{1,200} \([\w.]{1,300}\) \.\.\. | {0,4}tests? finished:|E   |>>>>> Run tests)"
-)
-#: Where a compiler or linter saw something: the source that it quotes is no file.
-_PLACES: Final = lazy.pattern(r"\n *--> \S{1,300}:\d+:\d+")
 _BEHIND_END: Final = " \t\r\"'”’»)*_"
-_CODE_ENDS: Final = (";", "{", ",")
 _SENTENCE_ENDS: Final = (*".!?…:。！？：",)
-_ENCODED: Final = lazy.pattern(r"\s*+(?:data:[\w/;,+-]{1,100})?(?:[A-Za-z0-9+/=_-]{200}|(?:[A-Za-z0-9+/=_-]{60,80}\r?\n){2})")
-_ALL_ENCODED: Final = lazy.pattern(r"\s*+(?:data:[\w/;,+-]{1,100})?[A-Za-z0-9+/=_\-\s]+")
-
-
-@remembering  # lines vote, and are asked again one by one
-def mark(line: str) -> str:
-    """The kind that a single line looks like; "" for none."""
-    found = _MARKS.match(line[:_LONGEST_LINE])
-    kind = (found.lastgroup or "") if found else ""
-    if kind in ("yaml", "code") and len(line) > _LONG_VALUE and (label := _LABEL.match(line)) and _says_more(line, label.end()):
-        return "prose"
-    return kind
-
-
-def _says_more(line: str, start: int) -> bool:
-    """Whether several sentences stand behind the label of a line: what a tool reports ("Observation: ..."), or a person."""
-    found = _MARKS.match(line[start : start + _LONGEST_LINE])
-    return (
-        found is not None and found.lastgroup == "prose" and len(_SENTENCE_ENDED.findall(line, start, start + _LONGEST_LINE)) > 1
-    )
 
 
 def _vote(marks: Sequence[str]) -> str:
@@ -202,142 +67,6 @@ def _vote(marks: Sequence[str]) -> str:
         kind = "prose"
     total = sum(votes.values())
     return kind if count >= max(1, _ENOUGH * len(marks)) and count * 2 >= total else "plain"
-
-
-def _is_json(text: str) -> bool:
-    try:
-        orjson.loads(text)
-    except orjson.JSONDecodeError:
-        return False
-    return True
-
-
-def _jsonish(text: str) -> str:
-    """ "json" for JSON, truncated or not, "jsonl" for one value per line, else ""."""
-    opening = text.lstrip()[:2]
-    if not opening or opening[0] not in "[{":
-        return ""
-    lines = text.strip().split("\n", 3)
-    if len(lines) > 1 and _is_json(lines[0]) and _is_json(lines[1]) and lines[0][0] == "{":
-        return "jsonl"
-    if _is_json(text):
-        return "json"
-    compact = "".join(text.lstrip()[:200].split())
-    if not re.match(r'\{"[^"]*":|\[\{"|\[\[|\["', compact) or text.count('"') * 30 <= len(text):
-        return ""
-    end = value_end(text)
-    return "" if end and len(text[end:].split("\n", 1)[0].strip()) > end else "json"  # more is said behind it than it says
-
-
-def value_end(text: str) -> int:
-    """Where an object or array ends that a text begins with; 0 where it ends nowhere."""
-    try:
-        return _DECODER.raw_decode(text, len(text) - len(text.lstrip()))[1]
-    except (ValueError, RecursionError):
-        return 0
-
-
-def _label_before_json(text: str) -> int:
-    """Where JSON begins that is all that stands behind a label at a text's beginning ("Observation: {..."); 0 for none."""
-    label = _LABEL.match(text)
-    return label.end() if label and _jsonish(text[label.end() :]) else 0
-
-
-def _json_before_more(text: str) -> int:
-    """Where an object or array ends that a text of several lines begins with, the white space behind it included; 0 where the
-    text ends with it, or breaks off inside of it."""
-    if text.lstrip()[:1] not in ("{", "[") or _jsonish(text) != "json" or _is_json(text):
-        return 0
-    end = value_end(text)
-    if not end:
-        return 0
-    behind = _BLANK_LINES.match(text, end)
-    return behind.end() if behind and behind.end() < len(text) else 0
-
-
-def cell_rows(lines: Sequence[str]) -> list[str]:
-    """Rows of cells as lines, a quoted cell as `""`: a delimiter or a line break in it is none of the row's."""
-    if not any('"' in line for line in lines):
-        return list(lines)
-    rows: list[str] = []
-    joined = 0
-    for line in lines:
-        if rows and joined < _MOST_CELL_LINES and rows[-1].count('"') % 2:
-            rows[-1] += " " + line
-            joined += 1
-        else:
-            rows.append(line)
-            joined = 0
-    return [_QUOTED_CELL.sub('""', row) for row in rows]
-
-
-def _is_delimited(lines: Sequence[str]) -> bool:
-    """Whether lines look like rows of equal width, separated by commas, tabs or semicolons."""
-    sample = [line for line in cell_rows(lines[:40]) if line.strip()]
-    if len(sample) < 4:
-        return False
-    for delimiter in "\t,;":
-        widths = Counter(line.count(delimiter) for line in sample)
-        width, rows = widths.most_common(1)[0]
-        if width >= 2 and rows >= 0.8 * len(sample) and _ends_in_cells(sample, delimiter, width):
-            return True
-    return False
-
-
-def _ends_in_cells(sample: Sequence[str], delimiter: str, width: int) -> bool:
-    """Whether no line ends as those of code do; rows may end with an empty cell where the first line is their header."""
-    headed = sample[0].count(delimiter) == width and not sample[0].rstrip().endswith(_CODE_ENDS)
-    empty = (delimiter,) if headed else ()
-    return not any(line.rstrip().endswith(tuple(sign for sign in _CODE_ENDS if sign not in empty)) for line in sample)
-
-
-def _markup(text: str) -> str:
-    """ "html" or "xml" for a page or document, else ""."""
-    head = text.lstrip()[:400].lower()
-    if head.startswith(("<!doctype html", "<html")) or ("<body" in head and "<" in head[:1]):
-        return "html"
-    return "xml" if head.startswith("<?xml") else ""
-
-
-def _binary_kind(text: str) -> str:
-    return "binary" if len(text) > 200 and _ENCODED.match(text) and _ALL_ENCODED.fullmatch(text) else ""
-
-
-def _report_kind(text: str) -> str:
-    """ "tests" for output of a test runner, "plain" for that of a compiler or linter, else ""."""
-    if len(_TEST_RUN.findall("\n" + text)) >= 2:
-        return "tests"
-    return "plain" if len(_PLACES.findall(text)) >= 2 else ""
-
-
-def _tabular(text: str) -> str:
-    return "csv" if _is_delimited(text.split("\n", 41)[:40]) else ""
-
-
-def _has_speakers(text: str) -> bool:
-    """Whether lines that say who wrote what stands beside them, and when, are a good part of a text."""
-    if not may_name_writers(text[: 2 * _LONGEST_LINE]):
-        return False
-    named = writers(text)
-    told = len(named.heads) + len(named.signatures)
-    if told < _FEWEST_SPEAKERS:
-        return False
-    stretches = [*named.heads.items(), *((start, stop) for _, start, stop in named.signatures)]
-    naming = {i for start, stop in stretches for i in range(start, stop)}
-    lines = enumerate(text.split("\n"))
-    return told * _SAID_LINES >= sum(i not in naming and bool(line.strip()) and not is_button(line) for i, line in lines)
-
-
-def _spoken(text: str) -> str:
-    """ "prose" for what people said one after the other, "markdown" for LaTeX, else ""."""
-    if is_transcript(text) or _has_speakers(text) or is_mail(text) or is_unmarked_speech(text):
-        return "prose"
-    return "markdown" if is_latex(text) else ""
-
-
-def whole(text: str) -> str:
-    """The kind of a text that is uniform from first to last character; "" if it has to be read line by line."""
-    return next(filter(None, (tell(text) for tell in (_jsonish, _markup, _binary_kind, _spoken, _report_kind, _tabular))), "")
 
 
 def _stretches(text: str, lines: Sequence[str], offsets: Sequence[int]) -> Iterator[tuple[int, int, str]]:
@@ -382,11 +111,11 @@ def _json_end(lines: Sequence[str], index: int) -> int:
     """The line after a JSON value that begins here, on one line or indented; `index` if none begins."""
     line = lines[index]
     if len(line.rstrip()) > 1:
-        return index + 1 if len(line) > _LEAST_JSON and _is_json(line) else index
+        return index + 1 if len(line) > _LEAST_JSON and is_json(line) else index
     close = "}" if line[0] == "{" else "]"
     body = lines[index + 1 : index + _LONGEST_JSON]
     end = next((i for i, inner in enumerate(body, index + 1) if inner[:1] in _BRACKETS), index)
-    return end + 1 if end > index and lines[end].rstrip() == close and _is_json("\n".join(lines[index : end + 1])) else index
+    return end + 1 if end > index and lines[end].rstrip() == close and is_json("\n".join(lines[index : end + 1])) else index
 
 
 def _while(lines: Sequence[str], index: int, body: re.Pattern[str]) -> int:
@@ -422,7 +151,7 @@ def parts(text: str) -> list[Span]:
 @remembering
 def _read(text: str) -> Sequence[Span]:
     text = with_line_feeds(text)
-    for begun, kind in ((_label_before_json(text), "plain"), (_json_before_more(text), "json")):
+    for begun, kind in ((label_before_json(text), "plain"), (json_before_more(text), "json")):
         if begun:
             return [Span(0, begun, kind), *(Span(begun + s.start, begun + s.end, s.kind) for s in _parts(text[begun:]))]
     return _parts(text)

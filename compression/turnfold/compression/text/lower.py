@@ -1,7 +1,6 @@
 """Words of a text in lower case.
 
-Lives here: the splits into words that all word-based rules share. Does not belong here: stop words, stems (scorers have their own
-terms).
+All word-based rules share these splits into words. Stop words and stems belong to the scorers, which have their own terms.
 
 Most sentences are ASCII: blanks in place of all other bytes split them several times faster than a pattern. Of the pieces only
 those that hold more than letters and digits are asked for words.

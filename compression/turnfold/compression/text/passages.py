@@ -1,6 +1,6 @@
 """Cutting a message into passages that can be quoted on their own.
 
-Lives here: where a passage begins and ends. Does not belong here: its relevance.
+This module decides where a passage begins and ends. How relevant it is, is decided in ``recall``.
 
 A message of up to about 150 tokens is one passage; a longer one is cut into chunks of about 25 tokens at sentence or line
 borders, never across a blank line or from a record into the next (of JSON or XML, on one line; small ones stand together). So is

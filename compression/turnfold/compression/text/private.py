@@ -1,7 +1,7 @@
 """Text that a user marked as private: ``<private>...</private>``.
 
-Lives here: removing it from a text, from consecutive texts, and from a message's JSON. Does not belong here: deciding what is
-stored (the shell does, and passes everything through here first).
+This module removes it from a text, from consecutive texts, and from a message's JSON. The shell decides what is stored,
+and passes everything through here first.
 
 Tags may nest, are case-insensitive and may have attributes. An unclosed tag extends to the end: in doubt, text is private. A lone
 closing tag is plain text.

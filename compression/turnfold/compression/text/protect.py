@@ -1,7 +1,7 @@
 """Spans that no lossy stage may change.
 
-Lives here: the tokenizer that finds protected spans, and the order of its stages. Does not belong here: the patterns themselves
-(``blocks``, ``inline``), sentences, shortening, any judgement of importance.
+It is the tokenizer that finds protected spans, with the order of its stages. The patterns themselves are in ``blocks`` and
+``inline``. Sentences are cut elsewhere, and importance is not judged here.
 
 The stages run in the order of the tables. What a stage has found is masked before the next stage, so spans never overlap. In
 doubt text is protected: one word too many costs a little space, one digit too few falsifies a fact.

@@ -1,6 +1,6 @@
 """Passages quoted word for word from earlier messages.
 
-Lives here: the values that recall and summaries hand to whoever renders them. Does not belong here: choosing passages, rendering.
+The values that recall and summaries hand to whoever renders them. Passages are chosen in ``recall`` and ``shorten.summary``.
 """
 
 from __future__ import annotations

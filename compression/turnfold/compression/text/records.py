@@ -1,7 +1,7 @@
 """Records that a tool returns, as JSON or XML, and lines that are one record each.
 
-Lives here: where one record ends and the next begins on a line, the objects of lists in JSON, the rows of tables and lists. Does
-not belong here: reading values, shortening them (``shorten.kinds.json_text``).
+This module finds where one record ends and the next begins on a line, the objects of lists in JSON, and the rows of tables and
+lists. Values are read and shortened in ``shorten.kinds.json_text``.
 
 What a search returns is a list of texts. Each is a paragraph of its own: it neither limits nor introduces what the next one says.
 """

@@ -1,7 +1,7 @@
 """Sections of a text: the content under one heading, or a few paragraphs.
 
-Lives here: where sections begin, which spans are headings, and which others only lead to what follows. Does not belong here: ids,
-summaries (``layers``).
+This module finds where sections begin, which spans are headings, and which others only lead to what follows. Ids and summaries
+are made in ``layers``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Sentences of a text.
 
-Lives here: cutting a text, losslessly, into blocks and sentences. Does not belong here: which of them matter, what is protected
-(``protect``).
+This module cuts a text, losslessly, into blocks and sentences. What is protected is known to ``protect``; which sentences matter
+is decided elsewhere.
 
 The sentence rules are ``sentencex``'s (abbreviations, decimals, many scripts); this file cuts at blocks and newlines first,
 chooses its language by script, and takes back cuts that fall inside protected spans or right behind a list marker.

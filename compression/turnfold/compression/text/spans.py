@@ -1,7 +1,7 @@
 """Spans of a text.
 
-Lives here: the value type that everything that cuts a text returns, and the line ends and question marks that all who cut agree
-on. Does not belong here: cutting.
+Everything that cuts a text returns this value type, and agrees on the line ends and question marks defined here. Cutting is done
+elsewhere.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Statements: the parts of a text that can be left out without changing the rest, and what each depends on.
 
-Lives here: the one rule for every stage that shows a part of a text. Does not belong here: where a sentence ends
-(``sentences``), what one sentence is asked (``ties.pieces``), which sentence needs which (the files of ties), which
-statements matter, how a gap is shown.
+This is the one rule for every stage that shows a part of a text. Where a sentence ends is decided in ``sentences``, the
+properties of one sentence are in ``ties.pieces``, and which sentence needs which is decided in the files of ``ties``. Which
+statements matter, and how a gap is shown, is up to the caller.
 
 A sentence is shown whole or not at all, so no negation, condition, exception, attribution, hedge or comparison leaves its clause.
 Some sentences say something else without their neighbours: an answer ("No."), a retraction ("That is false."), a restriction
@@ -244,11 +244,11 @@ def _heard(texts: Sequence[str]) -> Iterator[tuple[Statements, Tiles, list[list[
     plain = [[piece.plain_words() for piece in pieces] for pieces in read]
     for text, spans, found, (whole, needs, sizes) in zip(texts, cut, plain, _of(texts, cut, read), strict=True):
         tiles = Tiles(whole)
-        said = _said(text, spans, found)
+        said = _sentence_words(text, spans, found)
         yield Statements(tiles, needs, tuple(sizes)), tiles, said if len(whole) == len(spans) else _joined_up(said, spans, tiles)
 
 
-def _said(text: str, spans: Sequence[Span], plain: Sequence[list[str] | None]) -> list[list[str]]:
+def _sentence_words(text: str, spans: Sequence[Span], plain: Sequence[list[str] | None]) -> list[list[str]]:
     """The words of each sentence; `plain` are those that are known."""
     said = [words for words in plain if words is not None]
     if len(said) == len(plain):

@@ -1,7 +1,7 @@
 """Speech without punctuation: dictation, and transcripts of videos whose lines end at a length limit.
 
-Lives here: which stretches of a text are such speech, and where its passages begin. Does not belong here: sentences that have an
-end (``sentences``), lines that say who speaks (``dialogue.transcripts``).
+This module finds the stretches of a text that are such speech, and where their passages begin. Sentences that have an end are in
+``sentences``, lines that say who speaks in ``dialogue.transcripts``.
 
 Where a sentence ends cannot be told there, and one line alone is half a sentence. A passage has some 20 to 50 words, begins where
 the speaker goes on to something ("so", "and then"), never behind a word that leads on ("the", "you") nor with one that leans on
@@ -82,11 +82,11 @@ Range = tuple[int, int]
 
 def unmarked_speech(text: str, start: int, end: int) -> list[list[int]]:
     """The stretches of a range that are such speech: where the passages of each begin, and where its last one ends."""
-    return [[*run] for run in _found(text, start, end)] if end - start >= _LEAST else []
+    return [[*run] for run in _speech_lines(text, start, end)] if end - start >= _LEAST else []
 
 
 @remembering  # sentences of a text are cut, then tied, a few texts at a time
-def _found(text: str, start: int, end: int) -> Sequence[Sequence[int]]:
+def _speech_lines(text: str, start: int, end: int) -> Sequence[Sequence[int]]:
     text = _without_fractions(text)
     if not _may_hold(text, start, end):
         return ()
@@ -146,7 +146,7 @@ def _is_caption(text: str, first: Range, line: Range) -> bool:
     return _WHEN.match(text, *first) is not None and _WHEN.match(text, *line) is not None
 
 
-def _said(text: str, line: Range) -> Range:
+def _spoken_range(text: str, line: Range) -> Range:
     """What a line says, behind the time in front of it; empty where it only says when."""
     if _WHEN.match(text, *line):
         return line[1], line[1]
@@ -163,7 +163,7 @@ def _begins_like_speech(text: str, run: Sequence[Range]) -> bool:
 
 
 def _is_speech(text: str, run: Sequence[Range]) -> bool:
-    lines = [text[slice(*said)] for line in run if (said := _said(text, line))[0] < said[1]]
+    lines = [text[slice(*said)] for line in run if (said := _spoken_range(text, line))[0] < said[1]]
     words = [[word.lower() for word in _WORD.findall(line)] for line in lines]
     everything = [word for line in words for word in line]
     if len(everything) < _FEWEST_WORDS or sum(len(_MARKS.findall(line)) for line in lines) * _RARE > len(everything):
@@ -185,7 +185,7 @@ def _passages(text: str, run: Sequence[Range]) -> list[int]:
     words: list[str] = []
     front = -1
     for line in run:
-        start, end = _said(text, line)
+        start, end = _spoken_range(text, line)
         if start == end:
             front = line[0] if front < 0 else front
             continue
@@ -219,13 +219,13 @@ def _fitness(words: Sequence[str], k: int, size: int) -> float:
 
 
 def _is_dense(text: str, run: Sequence[Range]) -> bool:
-    begin = "".join(text[slice(*_said(text, line))] for line in run[:_FIRST_LINES])[:_BEGIN]
+    begin = "".join(text[slice(*_spoken_range(text, line))] for line in run[:_FIRST_LINES])[:_BEGIN]
     return not begin.isascii() and len(_DENSE.findall(begin)) * 3 > len(begin)
 
 
 def _is_dense_speech(text: str, run: Sequence[Range]) -> bool:
     """Whether the lines are parts of sentences: short, of many lengths, as verses are not, with the signs of grammar."""
-    lines = [said for line in run if (said := text[slice(*_said(text, line))].strip())]
+    lines = [said for line in run if (said := text[slice(*_spoken_range(text, line))].strip())]
     everything = "".join(lines)
     if len(lines) < _FEWEST_LINES or len({*map(len, lines)}) < _LENGTHS or max(map(len, lines)) > _LONGEST_LINE:
         return False
@@ -242,7 +242,7 @@ def _dense_passages(text: str, run: Sequence[Range]) -> list[int]:
 def _by_lines(text: str, run: Sequence[Range], words: _LineWords, size_of: Callable[[str], float]) -> list[int]:
     found, size, front, ended = [run[0][0]], 0.0, -1, False
     for line in run:
-        start, end = _said(text, line)
+        start, end = _spoken_range(text, line)
         if start == end:
             front = line[0] if front < 0 else front
             continue
@@ -265,7 +265,7 @@ def _is_captioned(text: str, run: Sequence[Range]) -> bool:
     if text[run[0][0] : run[-1][1]].isascii():
         return False
     begin = run[:_FIRST_LINES]
-    lines = [text[slice(*said)].strip() for line in begin if (said := _said(text, line))[0] < said[1]]
+    lines = [text[slice(*said)].strip() for line in begin if (said := _spoken_range(text, line))[0] < said[1]]
     timed = sum(_WHEN.match(text, *line) is not None or _WHEN_FIRST.match(text, *line) is not None for line in begin)
     if len(lines) < _FEWEST_LINES or timed < _MOSTLY * len(lines) or max(map(len, lines)) > _LONGEST_CAPTION:
         return False

@@ -1,7 +1,7 @@
 """Words of a text as terms for look-up.
 
-Lives here: what counts as a word in each script, which language a text is in, function words, stems, and the 32-bit hash under
-which a term is indexed. Does not belong here: scores, passages.
+This module defines what counts as a word in each script, which language a text is in, function words, stems, and the 32-bit hash
+under which a term is indexed. It knows no scores and no passages.
 
 Terms are CRC-32 values of folded stems: the same in every process, small, and comparable in numpy. Among 10,000 terms two collide
 in about one text of 86, which costs only a little precision.

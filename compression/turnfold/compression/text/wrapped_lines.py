@@ -1,7 +1,7 @@
 """Lines wrapped at a column: in mails, notes and commit messages a sentence continues in the next line.
 
-Lives here: at which line breaks a sentence goes on. Does not belong here: where sentences end (``sentences``), blocks
-(``protect``).
+This module finds the line breaks at which a sentence goes on. Where sentences end is decided in ``sentences``; blocks are in
+``protect``.
 
 A line goes on where it has not ended and the next one begins with a small letter. Where that one begins with a capital or a
 figure, or the script has neither, the widths tell: whoever breaks at a column does so where the next word does not fit. In doubt
@@ -109,7 +109,7 @@ class _Paragraph:
         return [
             (one, *_first(self._text, after))
             for one, after in pairwise(self._lines)
-            if _goes_on(self._text, one, after) and (self._may_follow(after) or self._leads_on(one))
+            if _continues(self._text, one, after) and (self._may_follow(after) or self._leads_on(one))
         ]
 
     def _may_follow(self, line: range) -> bool:
@@ -202,7 +202,7 @@ class _Paragraph:
             yield from run
 
 
-def _goes_on(text: str, line: range, after: range) -> bool:
+def _continues(text: str, line: range, after: range) -> bool:
     """Whether a line has not surely ended and the next is no item, label or code. What most lines are told by is asked first."""
     said, following = text[line.start : line.stop], text[after.start : after.stop]
     end = said.rstrip(_BACK)
@@ -214,7 +214,7 @@ def _goes_on(text: str, line: range, after: range) -> bool:
         return False
     if last == "." and not following[front.end() : front.end() + 1].islower() and not _SHORT_FORM.search(end[-_SHORT_END:]):
         return False  # where the sentence ends is for the segmenter to say
-    if not _is_said(said) or _MARK.match(following, front.end(1)):
+    if not _is_prose(said) or _MARK.match(following, front.end(1)):
         return False
     label = _LABEL.match(following, front.end(1))
     if label and (not label[0][0].islower() or _KEY.match(said, own.end(1))):
@@ -222,7 +222,7 @@ def _goes_on(text: str, line: range, after: range) -> bool:
     return not SPEAKER.match(said)
 
 
-def _is_said(line: str) -> bool:
+def _is_prose(line: str) -> bool:
     """Whether a line is words for the most part."""
     found = _WORD.findall(line)
     if found and _DENSE.match(found[0]):

@@ -1,8 +1,8 @@
 """Lines that name the writer: above the text, as in chats, tickets and forums, or below it (signatures).
 
-Lives here: finding these lines by where dates, names, dashes and quotation marks stand. Does not belong here: a speaker and his
-words in one line (``dialogue.transcripts``, ``dialogue.turns``), one line with a name and a time (``heads``), what is tied to
-what (``ties.layout``).
+This module finds these lines by where dates, names, dashes and quotation marks stand. A speaker and their words on one line are
+in ``dialogue.transcripts`` and ``dialogue.turns``, one line with a name and a time in ``heads``; ``ties.layout`` ties them to
+what they belong to.
 
 Pages name their writers in lines of their own: a name, perhaps how many messages he wrote, and when. Where such lines follow on
 each other with nothing said between, they are a timetable or captions, and name nobody.

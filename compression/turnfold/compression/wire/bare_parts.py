@@ -1,7 +1,7 @@
 """The parts of a message's content without cache marks, and the lifetimes that their marks ask for.
 
-Lives here: both, whatever a mark is called. Does not belong here: the form of a whole message (each wire has its own), marks that
-go on to others (``cache_marks``).
+Both are read whatever a format calls its marks. The form of a whole message is up to each format; marks that move to other
+messages are in ``cache_marks``.
 """
 
 from __future__ import annotations

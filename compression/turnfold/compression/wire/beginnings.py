@@ -1,7 +1,6 @@
 """Beginnings of a body that are valid bodies themselves: the array of messages ends earlier, the rest follows.
 
-Lives here: where a body's array may end, and the body that ends there. Does not belong here: any wire format's keys, who reads
-a body bit by bit.
+This module finds where a body's array may end, and writes the body that ends there. It knows no format's keys.
 """
 
 from __future__ import annotations

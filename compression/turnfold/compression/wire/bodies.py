@@ -1,7 +1,7 @@
 """Reading a body whose history is one growing array, from where an earlier request of the conversation ended.
 
-Lives here: top-level members, and the elements of the history with their places; how much of a body is new. Does not belong
-here: any wire format's keys; what an element is.
+This module finds the top-level members, and the elements of the history with their places, and says how much of a body is new. It
+knows no format's keys and does not ask what an element means.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The client's cache marks in the JSON of a message, whatever they are called.
 
-Lives here: a message's JSON text without its marks, and marks of messages that are left out as they go on to others. Does not
-belong here: the names of marks (each wire has its own), which mark goes where (``fold.marks``).
+This module gives a message's JSON text without its marks, and carries marks of left-out messages to other ones. Each format names
+its marks; ``fold.marks`` decides which mark goes where.
 
 A mark is a member of a part of a message's content, or of the message itself. Marks move on from request to request, so a
 message's key is that of its text without them. Something in a tool's arguments may look like a mark, but is not one.
@@ -13,8 +13,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from turnfold.compression.wire.conversation import Changes, Message
+from turnfold.compression.wire.changes import Changes
 from turnfold.compression.wire.edits import Edit, apply
+from turnfold.compression.wire.message import Message
 from turnfold.compression.wire.spans import elements, members, skip
 
 _HOLDERS: Final = frozenset({"content", "output"})  # keys of a message, and of a result inside one, that hold parts

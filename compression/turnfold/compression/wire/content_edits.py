@@ -1,7 +1,7 @@
 """Inserting text into messages, inside or beside their content.
 
-Lives here: edits of a message's JSON text, and of all messages where content is a text or a list of parts. Does not belong here:
-where a message's content stands, how a text part is named (each wire says both).
+This module makes edits of a message's JSON text, for any format whose content is a text or a list of parts. Each format says
+where the content is and what a text part is called.
 """
 
 from __future__ import annotations
@@ -11,8 +11,10 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from turnfold.compression.wire.cache_marks import NO_MARKS, PlacedMarks, placed_marks
-from turnfold.compression.wire.conversation import Beside, Changes, Conversation, Message, Path, Place
+from turnfold.compression.wire.changes import Beside, Changes
+from turnfold.compression.wire.conversation import Conversation, Place
 from turnfold.compression.wire.edits import Edit, json_string, shift
+from turnfold.compression.wire.message import Message, Path
 from turnfold.compression.wire.removal import removals
 from turnfold.compression.wire.spans import elements
 

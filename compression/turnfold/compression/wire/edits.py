@@ -1,7 +1,6 @@
 """Edits of a text, and how to undo them.
 
-Lives here: replacing ranges of a text, inverting such edits, and writing a string as JSON. Does not belong here: knowledge of
-messages.
+This module replaces ranges of a text, inverts such edits, and writes a string as JSON. It knows nothing of messages.
 
 A fold is a list of edits on the request's own text. What no edit touches keeps its bytes, odd white space and numbers included,
 and the inverse edits restore the original byte for byte (law 3).

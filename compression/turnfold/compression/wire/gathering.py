@@ -1,7 +1,7 @@
 """The messages of a conversation, continued from those of an earlier request.
 
-Lives here: marking those that report (``wire.reports``) and remembering both. Does not belong here: what a message is
-(``wire.conversation``).
+This module marks those that report program output (``wire.reports``) and remembers the result. What a message is, is defined in
+``wire.message``.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Final, NamedTuple
 
 from turnfold.compression.memo import Memo, continued
-from turnfold.compression.wire.conversation import Message, Messages, family
+from turnfold.compression.wire.message import Message, Messages, family
 from turnfold.compression.wire.reports import Reports, find_reports
 
 

@@ -1,7 +1,7 @@
 """Bodies of earlier requests, found by the beginning of a new one.
 
-Lives here: where an earlier body is kept, and how far a new one repeats it, compared byte by byte. Does not belong here: what is
-read of a body.
+This module decides where an earlier body is kept, and how far a new one repeats it, compared byte by byte. What is read of a body
+is up to the formats.
 
 Requests of a conversation begin with the same bytes. A body is kept under a sample of itself, taken at the last of some places
 that lie ever farther apart; a later one passes the same places. A sample that two conversations share costs a comparison and

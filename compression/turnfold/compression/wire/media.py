@@ -1,7 +1,7 @@
 """Tokens of the non-text parts of a message.
 
-Lives here: the documented prices of images in tokens, one for each provider that documents one, and what attachments say of
-themselves. Does not belong here: decoding pixels, tokenising base64.
+This module has the documented prices of images in tokens, for each provider that documents one, and the description of an
+attachment. No pixel is decoded and no base64 tokenised.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any, Final
 import imagesize
 
 from turnfold.compression import lazy
-from turnfold.compression.wire.conversation import Attachment, Path
+from turnfold.compression.wire.message import Attachment, Path
 
 _LOW: Final = 85  # OpenAI, "Images and vision": base tokens, the whole cost of a low-detail image
 _TILE: Final = 170  # and for each 512-pixel tile of a high-detail image

@@ -1,6 +1,7 @@
 """Our own calls of a model, on any of the three wires.
 
-Lives here: the body of a call, and reading its answer. Does not belong here: what is asked (``summary``), sending, headers.
+This module writes the body of a call and reads its answer. What is asked is up to ``summary``; sending and headers are up to the
+shell.
 
 Calls are not stored upstream (``store`` is false), and not streamed.
 """

@@ -1,6 +1,6 @@
 """The common parts of Turnfold's own answers in all formats.
 
-Lives here: content types, JSON as bytes, streamed or not. Does not belong here: the form of an answer (each wire has a module).
+Content types, and JSON as bytes, streamed or not. The form of an answer is up to each format.
 """
 
 from __future__ import annotations

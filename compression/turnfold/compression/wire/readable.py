@@ -1,7 +1,6 @@
 """Readable text of JSON without a known form: results of hosted tools, clear reasoning, future kinds.
 
-Lives here: telling texts from names of things and from data of media, and values from empty ones. Does not belong here: any wire
-format's kinds; uses of the texts.
+This module tells texts from names of things and from media data, and values from empty ones, without knowing any format's kinds.
 """
 
 from __future__ import annotations

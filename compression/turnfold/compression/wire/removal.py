@@ -1,6 +1,6 @@
 """Removing messages from a body.
 
-Lives here: which elements of the body's arrays go, and which comma goes with them. Does not belong here: any wire format's keys.
+This module decides which elements of the body's arrays go, and which comma goes with them. It knows no format's keys.
 
 A message is a run of elements of one array: of the array of messages, or of one inside an element of that (a `MessageGroup`). An
 element whose messages all go is left out itself, so that no inner array is left empty. What stands outside of the array of

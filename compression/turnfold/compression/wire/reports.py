@@ -1,7 +1,7 @@
 """User messages that hold a program's output instead of a person's text.
 
-Lives here: telling the two apart, by how the messages of one conversation are framed. Does not belong here: what is done with
-either (``wire.conversation``: such a message is bound to the assistant's message that asked for it, as a tool's result is).
+This module tells the two apart by how the messages of one conversation are framed. What follows is up to ``wire.message``: such a
+message is bound to the assistant's message that asked for it, as a tool's result is.
 
 Agents without native tool calls write calls into the assistant's text, and what comes back is the next user message. No single
 message shows that: people paste output too. Taken together they do. The assistant's message ends in something to be run (a code

@@ -1,7 +1,7 @@
 """JSON scanning that records the positions of values.
 
-Lives here: members and elements of a JSON text, each with its span, the span of a path; whether a text is JSON. Does not belong
-here: any key's meaning.
+This module gives the members and elements of a JSON text, each with its span, and the span of a path; and it says whether a text
+is JSON. It gives no meaning to any key.
 
 The scanner is the standard library's own (C where there is one), so what it accepts is what ``json.loads`` accepts.
 """

@@ -1,7 +1,7 @@
 """Moving instructions between messages when some of these are left out.
 
-Lives here: which of them move, and the order in which messages are written. Does not belong here: any wire format's keys, what
-is left out.
+This module decides which of them move, and in which order messages are written. It knows no format's keys, and does not choose
+what is left out.
 
 Anthropic takes instructions amid the messages ("Mid-conversation system messages") right behind a user's message and in front of
 an assistant's, or at the end; neighbours count as one. Where a fold leaves out what they stood between, they go behind the next

@@ -1,6 +1,6 @@
 """Telling the wire formats apart.
 
-Lives here: determining the format of a body without a path. Does not belong here: the formats.
+This module determines the format of a body when there is no path to tell. Each format is a module of ``wire.formats``.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ from typing import Final
 
 from turnfold.compression import lazy
 from turnfold.compression.memo import Memo
-from turnfold.compression.wire.chat import CHAT
 from turnfold.compression.wire.conversation import Conversation
-from turnfold.compression.wire.messages import MESSAGES
-from turnfold.compression.wire.responses import RESPONSES
+from turnfold.compression.wire.formats.chat import CHAT
+from turnfold.compression.wire.formats.messages import MESSAGES
+from turnfold.compression.wire.formats.responses import RESPONSES
 
 #: The type of a tool's block; within a text, the quotes would be escaped.
 _TOOL_BLOCK: Final = lazy.pattern(r'"type"\s*:\s*"tool_(?:use|result)"')

@@ -1,0 +1,1 @@
+"""Turnfold as tools for agents, over the Model Context Protocol."""

@@ -1,7 +1,6 @@
 """The tools over the Model Context Protocol, by the official SDK.
 
-Lives here: names, descriptions and arguments of the tools, and their errors. Does not belong here: what they do
-(``toolbox``). This is the one module that imports the SDK.
+The names, descriptions, arguments and errors of the tools; what they do is up to ``toolbox``. No other module imports the SDK.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ def server(settings: Settings) -> MCPServer:
         layer: Annotated[int, Field(ge=1, le=2, description="1: its facts; 2: a summary of a few sentences.")] = 1,
     ) -> ShortText:
         """Make a long text shorter, in its own sentences. The original is kept: each section's id reads it back by drill_down."""
-        return await _told(toolbox.compress(text, query, ratio, layer))
+        return await _tool_result(toolbox.compress(text, query, ratio, layer))
 
     @made.tool(annotations=_READS)
     async def drill_down(
@@ -58,19 +57,19 @@ def server(settings: Settings) -> MCPServer:
         layer: Annotated[int, Field(ge=0, le=2, description="0: the original, word for word; 1: facts; 2: summary.")] = 0,
     ) -> SectionText:
         """Read a section of a text that was compressed before, by default word for word."""
-        return await _told(toolbox.drill_down(section_id, layer))
+        return await _tool_result(toolbox.drill_down(section_id, layer))
 
     @made.tool(annotations=_READS)
     async def savings(
         since: Annotated[str, Field(description="Of the proxy's figures: 24h, 7d, a date.")] = "30d",
     ) -> Savings:
         """How many tokens compress has saved in this session, and what the Turnfold proxy on the same store has saved."""
-        return await _told(toolbox.savings(since))
+        return await _tool_result(toolbox.savings(since))
 
     return made
 
 
-async def _told(work: Awaitable[T]) -> T:
+async def _tool_result(work: Awaitable[T]) -> T:
     """A tool's result; an expected failure is told to the agent in one line."""
     try:
         return await work

@@ -1,6 +1,6 @@
 """What an agent without a proxy can do with Turnfold: compress a text, read what was left out of it, see what was saved.
 
-Lives here: these three over a store, as values. Does not belong here: any protocol (``serving`` speaks it).
+The three tools work on a store and return plain values. They know no protocol: ``serving`` speaks it.
 
 Everything belongs to a tenant of its own, "mcp": an agent reads back what it has compressed itself, and nobody else's text.
 """

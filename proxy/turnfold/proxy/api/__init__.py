@@ -1,0 +1,1 @@
+"""What Turnfold's own API does, without HTTP: ``routes`` has that."""

@@ -1,7 +1,7 @@
 """Bodies of Turnfold's own API: requests and answers (SYSTEMS.md, system C).
 
-Lives here: one pydantic model per body. The routes validate with them, ``/openapi.json`` is generated from them, the client
-returns them. Does not belong here: behaviour.
+There is one pydantic model per body and no behaviour. The routes validate with the models, ``/openapi.json`` is generated from
+them, and the client returns them.
 
 Requests are strict: no unknown fields, no numbers in strings. Texts that must not be blank are marked in the schema but checked
 by the routes, because blank is 400 and malformed is 422.

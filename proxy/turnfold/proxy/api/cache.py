@@ -1,7 +1,7 @@
 """The compression cache: results by a hash of their input (row C11).
 
-Lives here: which results of a tenant are kept (LRU), and the counts of hits and misses. Does not
-belong here: the form of a result (bytes here), how it is computed.
+The cache decides which results of a tenant are kept (LRU) and counts hits and misses. To it a result is just bytes; it neither
+knows their form nor computes them.
 
 Entries are items of the store with a time to live, so they survive a restart and serve every replica. Each tenant has one index,
 changed by compare-and-set: the order of use, sizes, counts. If the index is lost, entries are still found and still expire; they

@@ -1,6 +1,6 @@
 """Layers of a text for a tenant: from the cache, or computed and stored.
 
-Lives here: the order of cache, engine and store. Does not belong here: the engine's work, HTTP.
+This module fixes the order of cache, engine and store. It does no compression of its own and knows no HTTP.
 
 If the store is unavailable you lose the cache and drill-down, never the result. For a text with private parts the caller gets
 complete layers; stored sections say ``[private]`` instead, and the result is not cached.

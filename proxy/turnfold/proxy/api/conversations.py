@@ -1,7 +1,7 @@
 """Stateful conversations (rows C8 and C9): histories in the store, changed by compare-and-set.
 
-Lives here: the stored form of a history, and concurrent adds. Does not belong here: the operations of a history
-(``turnfold.compression.budgeted``), HTTP.
+This module has the stored form of a history and makes concurrent adds safe. The operations of a history are in
+``turnfold.compression.budgeted``; HTTP is up to the routes.
 
 A history is one small item (its head: recent messages, counts, ids of its blocks) and its blocks, which never change. Blocks are
 written before the head that names them, and the head is swapped: of two concurrent adds the later one reads again. Each add has a
@@ -240,7 +240,7 @@ def _recent_size(state: History, message: HistoryMessage) -> int:
     return len(message.content) + sum(len(one.content) for one in state.recent)
 
 
-def _told_size(state: History) -> int:
+def _source_size(state: History) -> int:
     """Characters that the context is chosen from."""
     whole = sum(len(one.content) for one in (*state.pinned, *state.recent))
     return whole + sum(told.end - told.start for block in state.blocks for told in block.quotes)
@@ -438,7 +438,7 @@ class Conversations:
         return None if held is None else await self._workshop.run(tenant, _readable, conversation_id, held)
 
     async def _with_context(self, tenant: str, whole: History, settings: HistorySettings) -> StoredConversation:
-        size = await self._workshop.run(tenant, _told_size, whole)
+        size = await self._workshop.run(tenant, _source_size, whole)
         context = await self._workshop.run_sized(tenant, size, history.context, whole, settings)
         return StoredConversation(whole, settings, context)
 

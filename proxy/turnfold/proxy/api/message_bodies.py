@@ -1,6 +1,6 @@
 """Bodies of ``/v1/messages/compress`` and ``/v1/messages/uncompress`` (SYSTEMS.md, system E).
 
-Lives here: one pydantic model for each body. Does not belong here: behaviour; bodies of the rest of the API (``bodies``).
+One pydantic model per body, without behaviour. The bodies of the rest of the API are in ``bodies``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Bodies of Turnfold's other routes, for the API's document: state, admin, operation, and what is passed on to a model.
 
-Lives here: one pydantic model for each body. Does not belong here: validation (these routes read their bodies themselves), the
-bodies of the API proper (``bodies``).
+One pydantic model per body. These routes validate their bodies themselves, so the models only describe them; the bodies of the
+API proper are in ``bodies``.
 """
 
 from __future__ import annotations

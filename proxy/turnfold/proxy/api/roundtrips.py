@@ -1,6 +1,6 @@
 """Reversible compression of messages, with the store.
 
-Lives here: storing messages and originals as one value, finding originals again. Does not belong here: compression, HTTP.
+Messages and originals are stored as one value, and found again by their ids. Compression itself and HTTP are done elsewhere.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """One layer of a section, for either stored form.
 
-Lives here: making layers 1 and 2 of what the proxy folded. Does not belong here: the store (``section_records``).
+This module makes layers 1 and 2 of sections that the proxy folded. Storing sections is up to ``section_records``.
 """
 
 from __future__ import annotations

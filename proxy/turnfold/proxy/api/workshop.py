@@ -1,7 +1,7 @@
 """CPU work of Turnfold's own API, outside the event loop.
 
-Lives here: threads for most of it, a process for what is large, turns between tenants in both. Does not belong here: folding of
-chat completions, which has lanes of its own (``chat.folding``).
+Most work runs in threads, large work in a process, and tenants take turns in both. Folding chat completions has lanes of its own
+(``chat.folding``).
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class _Invalid:
     problem: str
 
 
-def _done(job: Callable[..., T], args: tuple[Any, ...]) -> T | _Invalid:
+def _run_job(job: Callable[..., T], args: tuple[Any, ...]) -> T | _Invalid:
     """A job's result, or its complaint about the input."""
     try:
         return job(*args)
@@ -85,7 +85,7 @@ class Workshop:
         if self._processes is None or size < LARGE:
             return await self.run(tenant, job, *args)
         try:
-            packed = await self.run(tenant, pickle.dumps, (_done, (job, args)))
+            packed = await self.run(tenant, pickle.dumps, (_run_job, (job, args)))
             async with asyncio.timeout(_LONGEST), self._processes.session(tenant, b"") as process:
                 await process.send(ApiWork(), packed)
                 done, result, _ = await process.receive()

@@ -1,9 +1,9 @@
 """Asking the model that writes summaries, within limits of time and money, and only while it works.
 
-Lives here: the order of cache, breaker, purse and upstream; driving a generator of the engine. Does not belong here: what is
-asked and what a reply is worth (``compression.summary``), the wire (``endpoint``).
+An asker checks cache, breaker and caps in that order, then calls the upstream and drives one of the engine's generators. What is
+asked and whether a reply is good enough is up to ``compression.summary``; the wire format is in ``endpoint``.
 
-Nothing that goes wrong here is an error for anybody: there is no reply then, and whoever asked has a form without one.
+A failure here is never an error for the caller: it gets no reply, and uses the form that needs none.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from turnfold.config.settings import Settings
 from turnfold.proxy.asking.breaker import Breaker
 from turnfold.proxy.asking.endpoint import ModelAnswer, ModelEndpoint
 from turnfold.proxy.asking.own_upstream import Caller
-from turnfold.proxy.asking.purse import Payer, Purse
+from turnfold.proxy.asking.spending import Payer, SpendingCaps
 from turnfold.proxy.chat.receipts import OwnCall
 from turnfold.proxy.store.base import Store
 
@@ -78,7 +78,7 @@ class ModelAsker:
                 "TURNFOLD_SUMMARY_MODEL",
                 f"{self.model!r} has no known price: give its input and output in TURNFOLD_MODELS (0 for a model of your own)",
             )
-        self._purse = Purse(store, summary.dollars_per_day, summary.dollars_per_conversation, float(settings.store.ttl))
+        self._caps = SpendingCaps(store, summary.dollars_per_day, summary.dollars_per_conversation, float(settings.store.ttl))
         self._breaker = Breaker(_FAILURES, 30.0, 1800.0)
         self._keeps = store is not None
         self._replies: OrderedDict[tuple[str, bytes], ModelReply] = OrderedDict()
@@ -152,7 +152,7 @@ class ModelAsker:
             return None
         most = self._most(call)
         too_much = payer.conversation is None and bill.dollars + most > self._settings.dollars_per_conversation
-        if too_much or not await self._purse.reserve(payer, most):
+        if too_much or not await self._caps.reserve(payer, most):
             bill.why = "budget"
             return None
         bill.asked += 1
@@ -175,7 +175,7 @@ class ModelAsker:
         told = self._price(self.model, used, time.time()) if usage.prompt_tokens is not None else None
         refused = answer.status is None or answer.status >= 400
         dollars = told if told is not None else 0.0 if refused else most
-        await self._purse.settle(payer, most, dollars)
+        await self._caps.settle(payer, most, dollars)
         bill.dollars += dollars
         if told is not None or not refused:
             bill.calls.append(OwnCall(call.kind, self.model, usage))

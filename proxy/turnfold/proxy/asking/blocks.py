@@ -1,10 +1,10 @@
 """Summaries of folded blocks, written in the background.
 
-Lives here: which are asked for, and remembering what was written, in front of the store that replicas share. Does not belong
-here: adopting one (the fold does, at a fold event), asking (``asker``), checks (``compression.summary``).
+This module chooses which blocks to summarise and remembers the results in front of the store that replicas share. A fold adopts a
+summary, at a fold event; asking is up to ``asker`` and checking to ``compression.summary``.
 
-No request waits for any of this. A block whose summary is refused is not tried again; where most are refused, a breaker stops
-asking for a while: a model that cannot do this must not cost its price for nothing.
+No request waits for a summary. If a summary is refused, its block is not tried again; if most are refused, a breaker stops asking
+for a while, so that a model that is not up to the task does not cost its price for nothing.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from turnfold.config.windows import window_of
 from turnfold.proxy.asking.asker import Bill, ModelAsker
 from turnfold.proxy.asking.breaker import Breaker
 from turnfold.proxy.asking.own_upstream import Caller, host_of
-from turnfold.proxy.asking.purse import Payer
 from turnfold.proxy.asking.receipt import record_own_calls
+from turnfold.proxy.asking.spending import Payer
 from turnfold.proxy.asking.summary_records import SummaryRecords
 from turnfold.proxy.asking.worth import call_tokens, gain, target_tokens
 from turnfold.proxy.chat.exchange import Exchange

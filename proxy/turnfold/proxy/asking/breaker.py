@@ -1,6 +1,6 @@
 """A circuit breaker.
 
-Lives here: deciding when something that keeps failing is tried again. Does not belong here: what counts as a failure.
+This module decides when something that keeps failing is tried again. Callers decide what counts as a failure.
 """
 
 from __future__ import annotations

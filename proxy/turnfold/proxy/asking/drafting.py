@@ -1,6 +1,7 @@
 """Drafting a directive outside of a server, for the command line.
 
-Lives here: one question to the model of the settings, from start to end. Does not belong here: rules, what becomes of a draft.
+This module puts one question to the configured model, from start to end. The rules of directives, and what becomes of the draft,
+are not its concern.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from turnfold.compression.state.draft import DirectiveDraft, draft_steps
 from turnfold.config.settings import Settings
 from turnfold.proxy.asking.asker import Bill, ModelAsker
 from turnfold.proxy.asking.own_upstream import Caller
-from turnfold.proxy.asking.purse import Payer
+from turnfold.proxy.asking.spending import Payer
 
 
 def drafter(settings: Settings) -> Callable[[Engine, str], DirectiveDraft | None]:

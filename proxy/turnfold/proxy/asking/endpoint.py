@@ -1,7 +1,7 @@
 """Where the model that writes summaries is asked.
 
-Lives here: the form of a call and of its answer. Does not belong here: whose key it carries (``own_upstream``), what may be spent
-(``purse``), what is asked.
+This module knows the form of a call and of its answer. Whose key the call carries is decided in ``own_upstream``, and how much
+may be spent in ``spending``.
 """
 
 from __future__ import annotations

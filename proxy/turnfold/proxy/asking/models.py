@@ -1,6 +1,6 @@
 """What the stations of a request ask of a model.
 
-Lives here: `chat.own_models.OwnModels` over one asker. Does not belong here: asking, summaries of blocks.
+This module implements `chat.own_models.OwnModels` with one asker. Summaries of blocks are in ``blocks``.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from turnfold.config.settings import SummarySettings
 from turnfold.proxy.asking.asker import Bill, ModelAsker
 from turnfold.proxy.asking.blocks import BlockSummaries
 from turnfold.proxy.asking.own_upstream import Caller, host_of
-from turnfold.proxy.asking.purse import Payer
+from turnfold.proxy.asking.spending import Payer
 from turnfold.proxy.chat.exchange import Exchange
 from turnfold.proxy.chat.receipts import OwnCall
 from turnfold.proxy.learning.deciding import Place

@@ -1,7 +1,7 @@
 """A model's part in Turnfold's own API.
 
-Lives here: driving a generator for one call of an operation, within its own limits, and its receipt. Does not belong here:
-bodies, what is asked.
+This module drives a generator for one API call within that call's own limits, and writes its receipt. Request bodies and prompts
+are defined elsewhere.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from turnfold.compression.summary.calls import ModelCall, ModelReply
 from turnfold.config.settings import Settings
 from turnfold.proxy.asking.asker import Bill, ModelAsker
 from turnfold.proxy.asking.own_upstream import Caller, host_of
-from turnfold.proxy.asking.purse import Payer
 from turnfold.proxy.asking.receipt import record_own_calls
+from turnfold.proxy.asking.spending import Payer
 from turnfold.proxy.chat.receipts import Recorder
 
 T = TypeVar("T")

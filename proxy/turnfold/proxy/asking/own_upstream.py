@@ -1,10 +1,10 @@
 """The upstream of calls that Turnfold makes itself, and the key that they carry.
 
-Lives here: its connections, the choice of the key, sending one call and reading its answer within a size. Does not belong here:
-what is asked (``endpoint``, ``semantic.upstream_encoder``), what may be spent (``purse``).
+This module keeps the connections, chooses the key, sends one call and reads an answer of bounded size. What is asked is up to
+``endpoint`` and ``semantic.upstream_encoder``; how much may be spent, to ``spending``.
 
-A credential goes to the host that it is meant for and to no other: the operator's key for an upstream to that upstream, a
-client's key (where the settings allow it) to the host that the client's own request goes to.
+A credential goes only to the host that it is meant for: the operator's key for an upstream to that upstream, a client's key (if
+the settings allow it) to the host that the client's own request goes to.
 """
 
 from __future__ import annotations

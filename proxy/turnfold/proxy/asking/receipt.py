@@ -1,6 +1,6 @@
 """The receipt of calls that no client's request has on its own.
 
-Lives here: its one form. Does not belong here: what a call cost (``books``).
+All such receipts have the form that is defined here. What a call cost is up to ``books``.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import secrets
 import time
 
 from turnfold.proxy.asking.asker import Bill
-from turnfold.proxy.asking.purse import Payer
+from turnfold.proxy.asking.spending import Payer
 from turnfold.proxy.chat.receipts import Receipt, Recorder, Usage
 
 

@@ -1,6 +1,7 @@
 """Written summaries, and who writes one, as records of the store.
 
-Lives here: their keys and form. Does not belong here: when one is written or adopted (``blocks``, ``compression.fold.adoption``).
+Only their keys and form are defined here. ``blocks`` and ``compression.fold.adoption`` decide when a summary is written or
+adopted.
 
 A record is a claim (somebody writes it now, or it was refused) or a text. The first to claim writes; a text is never changed.
 """

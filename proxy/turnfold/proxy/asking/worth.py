@@ -1,10 +1,10 @@
 """Whether a written summary is worth its price.
 
-Lives here: the arithmetic. Does not belong here: how long a conversation may be expected to go on (``compression.fold.replay``),
-caps.
+Only the arithmetic is here. How long a conversation can be expected to go on is estimated in ``compression.fold.replay``, and
+spending caps are in ``spending``.
 
-A block's quotes take `room` tokens; a summary takes at most a share of that. What is left out is saved in each request that may
-be expected to carry the summary; in the request that adopts it, its tokens are written anew where the quotes would have been
+A block's quotes take `room` tokens; a summary takes at most a share of that. Each request that can be expected to carry the
+summary saves the difference; the request that adopts it writes its tokens to the cache anew, where the quotes would have been
 read. Against that stands the price of the call: the block's own messages and the prompt in, the summary out.
 """
 

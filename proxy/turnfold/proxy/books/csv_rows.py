@@ -1,6 +1,6 @@
 """Nested figures as CSV rows.
 
-Lives here: flattening and CSV. Does not belong here: the meaning of the figures.
+Flattening and CSV only; what the figures mean makes no difference here.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The figures of a group of requests, and the comparison of held-out conversations with the others.
 
-Lives here: figures computed from sums. Does not belong here: selecting requests of a group (``report``) and held-out
-conversations (``learning.holdout``), the sums themselves (``rollups``).
+Figures are computed from sums. Choosing the requests of a group is up to ``report``, choosing held-out conversations to
+``learning.holdout``, and the sums come from ``rollups``.
 """
 
 from __future__ import annotations

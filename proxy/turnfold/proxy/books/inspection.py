@@ -1,6 +1,6 @@
 """Inspection of one request: the effect of a fold on every message, and why.
 
-Lives here: from a body to rows for people. Does not belong here: folding, printing, the store.
+A request body goes in, rows for people come out. Folding, printing and storing happen elsewhere.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from turnfold.compression.options import FoldOptions
 from turnfold.compression.recall.fence import Passage
 from turnfold.compression.text.kinds import kind_of
 from turnfold.compression.tokens import BORDER_ENCODING
-from turnfold.compression.wire.conversation import Conversation, Message
+from turnfold.compression.wire.conversation import Conversation
+from turnfold.compression.wire.message import Message
 from turnfold.compression.wire.wires import read_any
 from turnfold.config.fold import fold_options
 from turnfold.config.prices import prices_of

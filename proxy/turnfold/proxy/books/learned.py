@@ -1,7 +1,7 @@
 """Learned windows and caches, as words and figures for people.
 
-Lives here: from records to rows ready for JSON. Does not belong here: the records (``learning.window_records``), what a figure
-means (``compression.calibration``), tables.
+Records go in, rows ready for JSON come out. The records are defined in ``learning.window_records``, the meaning of a figure in
+``compression.calibration``; tables for a terminal are up to the CLI.
 """
 
 from __future__ import annotations

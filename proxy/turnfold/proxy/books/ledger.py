@@ -1,15 +1,15 @@
 """The ledger: writes receipts and originals to the store, off the request path.
 
-Lives here: the bounded queue, batches, retries, the last flush at an orderly stop. Does not belong here: what a request cost
-(``pricing``), the form of a logged receipt (``receipt_log``), what is summed (``rollups``), reports (``report``), which batches a
-server that takes over may lack (``NewestWrites``).
+The ledger has the bounded queue, batches, retries, and the last flush at an orderly stop. It leaves pricing to ``pricing``, the
+form of a logged receipt to ``receipt_log``, sums to ``rollups`` and reports to ``report``. Which batches a server that takes over
+may lack is known to ``NewestWrites``.
 
 `record` only queues. A task writes a batch every quarter of a second, so a crash loses less than a second of receipts. While the
 store is unavailable batches wait. A batch that may have arrived is sent again under its id, and counts once.
 
-A batch that cannot be written whatever the store does is split until the entry that it fails on stands alone. That entry is
-written without its originals, then without the figures that came from outside; if it still fails, it is dropped. Each step is
-told with the request's id (``incidents``).
+A batch that cannot be written although the store works is split until the entry on which it fails is alone. That entry is written
+without its originals, then without the figures that came from outside; if it still fails, it is dropped. Each step is reported
+with the request's id (``incidents``).
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from turnfold.compression.memo import digest
 from turnfold.config.prices import PriceOf
 from turnfold.config.settings import StoreSettings
 from turnfold.proxy.books import rollups
-from turnfold.proxy.books.baseline import PastRequest
 from turnfold.proxy.books.pricing import RequestPricing
 from turnfold.proxy.books.receipt_log import line_of, log_name
 from turnfold.proxy.books.rollups import RequestCost
 from turnfold.proxy.books.section_records import section_items
+from turnfold.proxy.cache_model.past_request import PastRequest
 from turnfold.proxy.chat.receipts import Originals, PackedSection, Receipt, Usage
 from turnfold.proxy.incidents import Incidents, outcome, supervise
 from turnfold.proxy.learning.places import SummedNames
@@ -398,7 +398,7 @@ class Ledger:
             batch = self._erasures.without_deleted(self._waiting.batch, self._waiting.built)
             self._waiting = replace(self._waiting, batch=batch)
 
-    def _left(self, entry: _QueuedReceipt) -> _QueuedReceipt | None:
+    def _without_deleted(self, entry: _QueuedReceipt) -> _QueuedReceipt | None:
         """What of an entry was not deleted while it waited."""
         receipt = entry.receipt
         if self._erasures is None:
@@ -408,7 +408,7 @@ class Ledger:
 
     async def _next_attempt(self) -> _PendingWrite:
         taken, built = [self._queue[i] for i in range(min(self._at_once, len(self._queue)))], self._heeded
-        entries = [left for entry in taken if (left := self._left(entry)) is not None]
+        entries = [left for entry in taken if (left := self._without_deleted(entry)) is not None]
         keys = list(dict.fromkeys(key for entry in entries if (key := _past_key(entry.receipt))))
         held = await self._store.get(keys) if keys else []
         found = ((key, PastRequest.from_bytes(value)) for key, value in zip(keys, held, strict=True) if value is not None)

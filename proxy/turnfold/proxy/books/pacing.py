@@ -1,8 +1,7 @@
-"""Why a conversation is folded as often as it is: the thresholds that follow from its model's prices, as figures and as a
-sentence.
+"""Why a conversation is folded as often as it is, in figures and as a sentence.
 
-Lives here: from options and a conversation's pace to an explanation. Does not belong here: the arithmetic of thresholds (the
-engine's ``policy``), sums.
+The explanation follows from the model's prices, the options and the conversation's pace. The arithmetic of the thresholds is in
+the engine (``compression.fold.policy``).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What a request cost, and what it would have cost without Turnfold.
 
-Lives here: dollars from a receipt, prices and the conversation's past. Does not belong here: the model of a
-provider's cache (``baseline``), prices of tokens (``config.prices``), sums (``rollups``).
+Dollars follow from a receipt, the price list and the conversation's past. The model of the provider's cache is in
+``cache_model``, prices of tokens are in ``config.prices``, sums in ``rollups``.
 """
 
 from __future__ import annotations
@@ -9,17 +9,12 @@ from __future__ import annotations
 from typing import Final
 
 from turnfold.config.prices import PriceOf
-from turnfold.proxy.books.baseline import (
-    PastRequest,
-    cache_was_warm,
-    next_past,
-    token_use,
-    unreported,
-    with_dollars,
-    with_fold,
-    without_turnfold,
-)
 from turnfold.proxy.books.rollups import UNPRICED, RequestCost, is_served
+from turnfold.proxy.cache_model.bills import with_fold, without_turnfold
+from turnfold.proxy.cache_model.evidence import cache_was_warm, token_use
+from turnfold.proxy.cache_model.past_request import PastRequest
+from turnfold.proxy.cache_model.predecessor import with_predecessor
+from turnfold.proxy.cache_model.succession import next_past, unreported, with_dollars
 from turnfold.proxy.chat.receipts import Receipt
 
 #: Maximum plausible dollars of one request: more than a hundred million tokens at the highest known price.
@@ -48,7 +43,7 @@ class RequestPricing:
         if not is_served(receipt):
             own = _plausible(own)
             return (RequestCost(own, 0.0, own or 0.0) if receipt.calls else UNPRICED), past
-        past = past.followed_by(receipt) if past else None
+        past = with_predecessor(past, receipt) if past else None
         event = receipt.conversation is not None and fingerprint not in {"", past.sections if past else ""}
         if used is None:
             unpriced = RequestCost(None, None, fold_event=event, grown=_growth(receipt, past))

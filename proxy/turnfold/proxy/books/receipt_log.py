@@ -1,7 +1,6 @@
 """Receipts as lines of the store's logs.
 
-Lives here: the form of a logged receipt, the names of the logs, reading receipts back. Does not belong here: writing them
-(``ledger``), sums over them (``rollups``).
+The form of a logged receipt, the names of the logs, and reading receipts back. ``ledger`` writes them; ``rollups`` sums them up.
 """
 
 from __future__ import annotations

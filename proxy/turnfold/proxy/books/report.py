@@ -1,7 +1,7 @@
 """What Turnfold did in a time range: the report's figures.
 
-Lives here: from tables of sums to totals and groups. Does not belong here: the figures of a group (``figures``), HTTP,
-tables for a terminal (``cli`` and ``routes`` render).
+This module turns tables of sums into totals and groups. The figures of one group are computed in ``figures``; ``cli`` and
+``routes`` render the result.
 
 Honest by construction: requests that the upstream did not serve count only as failed; saved tokens and saved dollars are separate
 figures; cached tokens are listed apart; whatever the upstream or the price list does not say is counted as unknown.
@@ -154,10 +154,10 @@ async def rows_by_tag(store: Store, query: Query, every: Sequence[TimedRow]) -> 
         StoreError: the store does not answer.
     """
     tagged = await _read(store, [(rollups.BY_TAG + name, at) for name, at in _tables(query)], query.only)
-    return await asyncio.to_thread(_told_apart, tagged, query.only.get("tag"), every)
+    return await asyncio.to_thread(_tag_rows, tagged, query.only.get("tag"), every)
 
 
-def _told_apart(tagged: Sequence[TimedRow], chosen: str | None, every: Sequence[TimedRow]) -> list[TimedRow]:
+def _tag_rows(tagged: Sequence[TimedRow], chosen: str | None, every: Sequence[TimedRow]) -> list[TimedRow]:
     """Rows by tag, out of those that are stored and those without tags.
 
     Args:

@@ -1,7 +1,7 @@
 """What the store knows about one request.
 
-Lives here: the receipt together with the sections folded in the request, their originals and replacements. Does not
-belong here: HTTP, printing.
+The receipt, together with the sections folded in the request, their originals and replacements. Rendering it for HTTP or a
+terminal is up to the caller.
 """
 
 from __future__ import annotations

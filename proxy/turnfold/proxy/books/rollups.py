@@ -1,13 +1,13 @@
 """Sums over receipts, by hour and by day.
 
-Lives here: which measures a receipt adds to, the names of tables and rows, and which tables cover a time range. Does not
-belong here: the store, rendering.
+This module defines which measures a receipt adds to, how tables and rows are named, and which tables cover a time range. It
+neither stores nor renders anything.
 
 A table is an hour or a day; a field is a measure and a row (a JSON object of its names; a list of the first five in the first
-release); all values are whole numbers, so that additions by several processes come out exact.
+release). All values are whole numbers, so that additions by several processes are exact.
 
-A receipt with tags is added to tables of their own as well: to a row for each of its tags, and once to a row without a tag. So
-the requests without any tag are those of the ordinary tables less those of the rows without a tag in the tables by tag.
+A receipt with tags is also added to tables of their own: to a row for each of its tags, and once to a row without a tag. So the
+untagged requests are those of the ordinary tables, minus the rows without a tag in the tables by tag.
 """
 
 from __future__ import annotations

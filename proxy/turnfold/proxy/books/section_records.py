@@ -1,6 +1,6 @@
 """Sections as stored records: originals, replacements and tombstones.
 
-Lives here: their stored forms, and finding one by its id. Does not belong here: the queue that they wait in (``ledger``), HTTP.
+Their stored forms are defined here, and a section is found by its id. The queue in which they wait is in ``ledger``.
 
 There are two forms: sections that the proxy folded (messages, byte for byte) and sections that the API cut (three layers of a
 text). A tombstone outlives each section, so that "no longer kept" can be told from "never seen".

@@ -1,7 +1,6 @@
 """Teaching the memory of prompt caches from receipts as they are written.
 
-Lives here: from a receipt and its cost to that memory (``ledger.Watcher``). Does not belong here: the memory
-(``learning.warming``), figures.
+This module passes receipts and their costs on to that memory (``ledger.Watcher``). The memory itself is ``learning.warming``.
 """
 
 from __future__ import annotations
@@ -9,7 +8,7 @@ from __future__ import annotations
 from turnfold.proxy.books.rollups import RequestCost
 from turnfold.proxy.chat.receipts import Receipt
 from turnfold.proxy.learning.warming import WarmthMemory
-from turnfold.proxy.learning.window_records import Spot
+from turnfold.proxy.learning.window_records import UpstreamModel
 
 
 class WarmthWatcher:
@@ -23,7 +22,7 @@ class WarmthWatcher:
         if receipt.status == "own":
             return
         if priced.warm is not None:
-            spot = Spot(receipt.tenant, receipt.upstream, receipt.model)
+            spot = UpstreamModel(receipt.tenant, receipt.upstream, receipt.model)
             self._memory.observe(spot, priced.elapsed, loop=receipt.loop, warm=priced.warm)
         if receipt.conversation is not None and priced.paid is not None:
             self._memory.set_brake(receipt.tenant, receipt.conversation, on=priced.overdue)

@@ -1,6 +1,6 @@
 """What happened, in words: the report's headline, and a sentence for every status and reason of a request.
 
-Lives here: the wording. Does not belong here: the figures (``figures``), deciding a status or reason.
+Only the wording is here. The figures come from ``figures``; statuses and reasons are decided where requests are served.
 
 The headline is in dollars where prices are known, else in tokens; the two are never mixed into one figure. If Turnfold cost
 money, it says so first, and what to do.
@@ -210,13 +210,13 @@ def in_words(status: str, reason: str, folds_at: int | None = None) -> str:
     Args:
         folds_at: tokens at which the conversation's next fold comes, where that is known.
     """
-    said = _said(status, reason)
+    said = _sentence(status, reason)
     if folds_at is None or not (reason in _UNTIL or status == "shaped"):
         return said
     return f"{said} It will be folded at about {folds_at:,} tokens."
 
 
-def _said(status: str, reason: str) -> str:
+def _sentence(status: str, reason: str) -> str:
     if reason in _WHOLE:
         return _WHOLE[reason]
     said = _STATUSES.get(status, status)

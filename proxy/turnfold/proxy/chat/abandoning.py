@@ -1,21 +1,22 @@
 """Folds that take too long, here and on other replicas.
 
-Lives here: how long a request waits for a fold before it asks whether another replica has given up, what continues in the
-background, when the conversation is folded again. Does not belong here: the fold, the lanes, the form of a record
-(``learning.abandoned_records``).
+This module decides how long a request waits for a fold before it asks whether another replica has given up, what continues in the
+background, and when the conversation is folded again. It does not fold; the form of a record is in
+``learning.abandoned_records``.
 
-A conversation whose fold was given up goes out as it came until the fold is done after all; where it has to be killed, for ten
-minutes. To try again at once would cost each of its requests the same. Another replica finds that out from the store once its own
-fold has taken a tenth of the time-out (it looks again each tenth), leaves it to go on behind the request, and sends what came.
+If a conversation's fold is given up, the conversation is sent as it came until the fold is done after all; if the fold has to be
+killed, for ten minutes. Trying again at once would cost each of its requests the same time. Another replica learns of it from the
+store once its own fold has taken a tenth of the timeout (it looks again after each further tenth); it then leaves its fold to
+continue behind the request, and sends what came.
 
 What was sent as it came stays so until the conversation's next fold event, on every replica: a fold in between would make the
-provider's cache miss. A replica that has sent a conversation folded before goes on with that: the cache still holds it.
+provider's cache miss. A replica that has sent a conversation folded before continues to do so, since the cache still holds that.
 
-A fold that was given up holds its place in the lane while it goes on. Nobody queues for long behind those that hold all of a
+A fold that was given up keeps its place in the lane while it continues. Nobody queues for long behind folds that hold all of a
 tenant's places.
 
-A request that is not folded, or quickly, asks the store for nothing; one that is folded asks once per conversation and process.
-Without the store, each process goes by what it has seen itself.
+A request that is not folded, or folded quickly, asks the store for nothing; one that is folded asks once per conversation and
+process. Without the store, each process relies on what it has seen itself.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ _MOST_REMEMBERED: Final = 10_000  # conversations; about 4 MB
 
 
 @dataclass(slots=True)
-class Underway:
+class FoldInProgress:
     """A fold that is being made.
 
     Attributes:
@@ -109,12 +110,12 @@ class AbandonedFolds:
         self._ongoing: dict[asyncio.Task[Exchange], tuple[str, str]] = {}  # with tenant and lane
         self._writing: set[asyncio.Task[None]] = set()
 
-    def is_slow(self, underway: Underway) -> bool:
+    def is_slow(self, underway: FoldInProgress) -> bool:
         """Whether the request is sent unfolded without being looked at."""
         known = [self._known.get(place.spot.tenant, place) for place in underway.places]
         return any(one is not None and one.until > time.monotonic() for one in known)
 
-    async def wait(self, exchange: Exchange, underway: Underway, work: Coroutine[Any, Any, Exchange]) -> Exchange:
+    async def wait(self, exchange: Exchange, underway: FoldInProgress, work: Coroutine[Any, Any, Exchange]) -> Exchange:
         """What a fold comes to, where it is quick enough; it goes on by itself where nobody waits any more.
 
         Raises:
@@ -122,15 +123,15 @@ class AbandonedFolds:
         """
         if self.is_slow(underway):
             work.close()
-            return _as_it_came(exchange)
+            return _passthrough(exchange)
         task = asyncio.get_running_loop().create_task(work, name=exchange.request.id)
         try:
             while not (await asyncio.wait({task}, timeout=_SOON * self._limits.fold_timeout))[0]:
                 if exchange.request.mode == "on" and await self._is_slow_elsewhere(underway):
                     underway.left = not task.done()
-                    return _as_it_came(exchange)
+                    return _passthrough(exchange)
                 if underway.began is None and self._holds_all(exchange.request.tenant, underway.lane):
-                    return _as_it_came(exchange, BUSY)
+                    return _passthrough(exchange, BUSY)
             made = task.result()
         finally:
             if not task.done():
@@ -139,7 +140,7 @@ class AbandonedFolds:
             return _unfolded(exchange, made)
         return made
 
-    async def _stays_raw(self, exchange: Exchange, made: Exchange, underway: Underway) -> bool:
+    async def _stays_raw(self, exchange: Exchange, made: Exchange, underway: FoldInProgress) -> bool:
         """Whether a fold that was made has to wait for the conversation's next fold event; where not, it is sent."""
         place = underway.places[-1]
         known = self._entry(place)
@@ -154,7 +155,7 @@ class AbandonedFolds:
         known.folds = True
         return False
 
-    async def _is_slow_elsewhere(self, underway: Underway) -> bool:
+    async def _is_slow_elsewhere(self, underway: FoldInProgress) -> bool:
         """Whether another replica has given up a fold of it; if this process sent it folded before, only one turn is new."""
         if any(self._entry(place).folds for place in underway.places):
             return False
@@ -174,7 +175,7 @@ class AbandonedFolds:
         """Whether folds that nobody waits for have all of a tenant's places."""
         return list(self._ongoing.values()).count((tenant, lane)) >= self._each
 
-    def _abandon(self, task: asyncio.Task[Exchange], underway: Underway, *, shared: bool) -> None:
+    def _abandon(self, task: asyncio.Task[Exchange], underway: FoldInProgress, *, shared: bool) -> None:
         """Nobody waits any more. It may go on for a while: what it has in memory then makes the next fold quick."""
         if underway.began is None:
             task.cancel()
@@ -244,13 +245,13 @@ class AbandonedFolds:
         await asyncio.gather(*self._ongoing, *self._writing, return_exceptions=True)
 
 
-def _as_it_came(exchange: Exchange, reason: str = SLOW_BEFORE) -> Exchange:
+def _passthrough(exchange: Exchange, reason: str = SLOW_BEFORE) -> Exchange:
     return exchange.settle("passthrough", reason).but(recoverable=exchange.conversation is not None)
 
 
 def _unfolded(exchange: Exchange, made: Exchange) -> Exchange:
     """The unfolded request, with the counts of its fold."""
-    plain = _as_it_came(exchange).but(
+    plain = _passthrough(exchange).but(
         conversation=made.conversation,
         known=made.known,
         loop=made.loop,

@@ -1,11 +1,10 @@
 """Sending the previous fold with the new messages when a fold takes too long.
 
-Lives here: the memory of the previous fold, and how a later request uses it. Does not belong here: when a fold is too slow
-(``abandoning``), how one is made.
+This module remembers the previous fold and reuses it for a later request. ``abandoning`` decides when a fold is too slow.
 
-To send such a request as it came would write all of it to the provider's cache anew, which still holds what was sent last. That
-is done within a tool loop only: a user's new message is better answered from the whole conversation than from a fold that quotes
-nothing for it. Where anything differs from what was folded, the request goes out as it came.
+Sending such a request as it came would write all of it to the provider's cache anew, which still holds what was sent last. The
+previous fold is reused within a tool loop only: a user's new message is better answered from the whole conversation than from a
+fold that quotes nothing for it. If anything differs from what was folded, the request goes out as it came.
 """
 
 from __future__ import annotations
@@ -20,7 +19,8 @@ from turnfold.compression.fold.check import check
 from turnfold.compression.fold.counts import conversation_tokens
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import Keep
-from turnfold.compression.wire.conversation import Changes, Conversation
+from turnfold.compression.wire.changes import Changes
+from turnfold.compression.wire.conversation import Conversation
 from turnfold.proxy.chat.abandoning import BUSY, SLOW, SLOW_BEFORE
 from turnfold.proxy.chat.exchange import Exchange
 from turnfold.proxy.chat.receipts import Originals

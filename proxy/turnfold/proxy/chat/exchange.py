@@ -1,7 +1,7 @@
 """The values that pass between the stations of a chat request.
 
-Lives here: the admitted request, and the frozen exchange of which each station returns a new one. Does not belong here: the
-work of a station.
+An admitted request, and the frozen exchange of which each station returns a new one. The stations do their work in modules of
+their own.
 """
 
 from __future__ import annotations
@@ -14,10 +14,12 @@ from turnfold.compression.calibration import Learned
 from turnfold.compression.fold.adoption import WantedSummary
 from turnfold.compression.fold.outlook import Outlook
 from turnfold.compression.options import KEEP_NOTHING, FoldOptions, Keep, Precedence, Precedent
-from turnfold.compression.wire.conversation import Changes, Conversation, Messages, Wire
+from turnfold.compression.wire.changes import Changes
+from turnfold.compression.wire.conversation import Conversation, Wire
+from turnfold.compression.wire.message import Messages
 from turnfold.config.settings import Mode, StateMode
 from turnfold.proxy.chat.receipts import Originals, OwnCall, Receipt, Status
-from turnfold.proxy.chat.recovering import Peeked
+from turnfold.proxy.chat.recovering import PeekedResponse
 from turnfold.proxy.chat.usage import UsageReader
 from turnfold.proxy.outbound.destination import Destination
 from turnfold.proxy.trails.trail import Trails
@@ -167,7 +169,7 @@ class Exchange(_Changeable):
     name: str | None = None
     known: Learned = _NOTHING_LEARNED
     verdict: str = ""
-    answer: Peeked | None = None
+    answer: PeekedResponse | None = None
     departed: float | None = None
     upstream_status: int | None = None
     calls: tuple[OwnCall, ...] = ()

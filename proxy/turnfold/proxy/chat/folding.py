@@ -1,11 +1,11 @@
 """The stations before a request is sent: reading and folding, in lanes.
 
-Lives here: lanes, and the way from a body to what is forwarded instead. Does not belong here: failures (handled in ``service``).
+This module has the lanes and leads from a received body to what is forwarded instead. It handles no failures: ``service`` does.
 
 Folding is CPU: this is the one place where it leaves the event loop. Bodies go to one of three lanes by size, so that a small
 request never waits behind cold folds of large ones: threads for light ones, threads for heavy ones, and processes for large ones
-(``elsewhere``), unless nearly all of a large one is known here, as of a conversation that has just grown so large. In each lane
-tenants take turns. The smallest, of which nothing can be folded, do not leave the loop.
+(``process_folding``), unless nearly all of a large one is known here, as of a conversation that has just grown so large. In each
+lane tenants take turns. The smallest, of which nothing can be folded, do not leave the loop.
 """
 
 from __future__ import annotations
@@ -32,20 +32,21 @@ from turnfold.compression.memo import Memo
 from turnfold.compression.options import KEEP_NOTHING, FoldOptions
 from turnfold.compression.wire.beginnings import beginning
 from turnfold.compression.wire.bodies import new_bytes
-from turnfold.compression.wire.conversation import Changes, Conversation
+from turnfold.compression.wire.changes import Changes
+from turnfold.compression.wire.conversation import Conversation
 from turnfold.config.settings import Settings
-from turnfold.proxy.chat.abandoning import AbandonedFolds, Underway
+from turnfold.proxy.chat.abandoning import AbandonedFolds, FoldInProgress
 from turnfold.proxy.chat.carrying_on import carry_on
-from turnfold.proxy.chat.elsewhere import LARGE, BareBody, Elsewhere, Meet, beginning_of
 from turnfold.proxy.chat.exchange import ChatRequest, Exchange
 from turnfold.proxy.chat.own_models import OwnVectors
+from turnfold.proxy.chat.process_folding import LARGE, BareBody, Meet, ProcessFolding, beginning_of
 from turnfold.proxy.chat.receipts import Status
 from turnfold.proxy.http.limits import plain_body
 from turnfold.proxy.lanes.taking_over import Step, TakingOver
 from turnfold.proxy.lanes.threads import ThreadLane
 from turnfold.proxy.learning.deciding import Decisions, Place
 from turnfold.proxy.learning.holdout import HELD_OUT, is_held_out
-from turnfold.proxy.learning.window_records import Spot
+from turnfold.proxy.learning.window_records import UpstreamModel
 from turnfold.proxy.learning.windows import Windows
 from turnfold.proxy.trails.trail import trails_of
 
@@ -114,7 +115,7 @@ class SlowRequests(NamedTuple):
     """
 
     abandoned: AbandonedFolds | None
-    elsewhere: Elsewhere | None
+    elsewhere: ProcessFolding | None
     taking_over: TakingOver | None = None
 
 
@@ -257,7 +258,7 @@ class Folding:
             return await self.elsewhere.fold_request(exchange, exchange.plain, self._decide, self._meet(exchange, exchange.plain))
         if conversation is None:
             return exchange
-        known = await self._windows.learned(Spot(request.tenant, request.to.origin, conversation.model))
+        known = await self._windows.learned(UpstreamModel(request.tenant, request.to.origin, conversation.model))
         instant = _is_instant(request, conversation)
         unchanged = instant and self._is_left_alone(request, conversation, known)
         loop, compacted = ends_in_loop(conversation), is_compacted(conversation)
@@ -269,7 +270,7 @@ class Folding:
             return self.fold_read(exchange, conversation, self.options_at_first(exchange, conversation.model))
 
         place = place_of(exchange, conversation.model, conversation_name(conversation))
-        underway = Underway((place,), "threads", read=True)
+        underway = FoldInProgress((place,), "threads", read=True)
 
         def fold(options: FoldOptions) -> Exchange:
             underway.began = underway.began or time.monotonic()
@@ -410,7 +411,7 @@ def _chosen_by(folded: Folded, options: FoldOptions) -> str:
 def place_of(exchange: Exchange, model: str, name: str) -> Place:
     """Where decisions of its conversation, which the engine calls `name`, are remembered."""
     request = exchange.request
-    return Place(Spot(request.tenant, request.to.origin, model), name, request.label or name)
+    return Place(UpstreamModel(request.tenant, request.to.origin, model), name, request.label or name)
 
 
 def ends_in_loop(conversation: Conversation) -> bool:

@@ -1,7 +1,7 @@
 """What clients call their sessions.
 
-Lives here: where clients put such names, and which of them may be stored. Does not belong here: names that Turnfold gives
-conversations; any decision, for a client may send what it likes.
+This module knows where clients put such names and which of them may be stored. Nothing may depend on them, since a client may
+send whatever it likes; the names that Turnfold gives conversations are made elsewhere.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """The interfaces to Turnfold's own models, as the stations see them.
 
-Lives here: the protocols for writing and for comparing texts. Does not belong here: asking (``proxy.asking``), sentence
-vectors (``proxy.semantic``).
+Two protocols: one for writing texts, implemented in ``proxy.asking``, and one for comparing them, in ``proxy.semantic``.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from typing import Protocol
 
 from turnfold.compression.options import Likeness
 from turnfold.compression.summary.calls import ModelCall, ModelReply
-from turnfold.compression.wire.conversation import Message
+from turnfold.compression.wire.message import Message
 from turnfold.proxy.chat.exchange import Exchange
 from turnfold.proxy.chat.receipts import OwnCall
 from turnfold.proxy.learning.deciding import Place

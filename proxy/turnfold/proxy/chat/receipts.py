@@ -1,6 +1,7 @@
 """The record of one served request.
 
-Lives here: the receipt, and the interface for storing it. Does not belong here: text of messages, keys, arithmetic over receipts.
+The receipt, and the interface for storing it. A receipt has no text of messages and no key; arithmetic over receipts is up to
+``books``.
 """
 
 from __future__ import annotations

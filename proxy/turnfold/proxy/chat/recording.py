@@ -1,6 +1,6 @@
 """Turnfold's headers on a response, and the receipt of an exchange.
 
-Lives here: both, from an exchange and what was seen of its response. Does not belong here: sums over receipts (``books``).
+Both follow from an exchange and what was seen of its response. Sums over receipts are in ``books``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Sending a smaller request after the context was full.
 
-Lives here: reading the beginning of a response before the client sees it, and driving ``fit.recover``. Does not belong
-here: deciding what an overflow is or how a request gets smaller, relaying, HTTP itself.
+This module reads the beginning of a response before the client sees it, and drives ``fit.recover``, which decides what an
+overflow is and makes the request smaller. It does not relay.
 
 A response loses nothing: the part that was read is returned again, so that the relay passes on the upstream's bytes.
 """
@@ -43,7 +43,7 @@ Send = Callable[[bytes], Awaitable[RelayableAnswer]]
 Run = Callable[[Callable[[], T]], Awaitable[T]]
 
 
-class Peeked:
+class PeekedResponse:
     """A response whose beginning was read, and which still returns all of it.
 
     Attributes:
@@ -115,9 +115,9 @@ class Peeked:
 
     def chunks(self) -> AsyncIterator[tuple[bytes, bool]]:
         """See the answer itself: what was looked at first, then the rest."""
-        return self._held_and_rest() if self._held or self._waiting is not None else self._rest
+        return self._beginning_and_rest() if self._held or self._waiting is not None else self._rest
 
-    async def _held_and_rest(self) -> AsyncIterator[tuple[bytes, bool]]:
+    async def _beginning_and_rest(self) -> AsyncIterator[tuple[bytes, bool]]:
         for held in self._held:
             yield held
         if self._waiting is not None:
@@ -145,7 +145,7 @@ class Recovered:
         unseen: the beginning of an answer that the client never gets; it may say what it cost.
     """
 
-    answer: Peeked
+    answer: PeekedResponse
     outcome: Outcome
     unseen: bytes = b""
 
@@ -157,7 +157,7 @@ Ask = Callable[[ModelCall], Awaitable[ModelReply | None]]
 
 async def resend(
     flow: Flow,
-    first: Peeked,
+    first: PeekedResponse,
     send: Send,
     run: Run[Resend | ModelCall | Outcome],
     failures: tuple[type[Exception], ...],
@@ -179,7 +179,7 @@ async def resend(
         return Recovered(first, step)
     with contextlib.ExitStack() as unless_served:
         try:
-            second = Peeked(await send(step.forwarded.body))
+            second = PeekedResponse(await send(step.forwarded.body))
         except failures:
             return Recovered(first, _failed(flow))
         unless_served.callback(second.close)

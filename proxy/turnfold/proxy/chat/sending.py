@@ -1,7 +1,7 @@
 """The stations around the upstream: send, recover if the context was full, learn from the response.
 
-Lives here: from the outgoing request to the client's response. Does not belong here: reading responses and driving a recovery
-(``recovering``), what a figure means (``compression.calibration``).
+This module leads from the outgoing request to the client's response. ``recovering`` reads responses and drives a recovery;
+``compression.calibration`` knows what a figure means.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from turnfold.compression.fit.recover import Outcome, Resend, recover
 from turnfold.compression.fold.thinking import refuses_thinking
 from turnfold.compression.summary.calls import ModelCall, ModelReply
 from turnfold.compression.wire.conversation import SERVER_HISTORY, Conversation
-from turnfold.proxy.chat.elsewhere import Elsewhere, RecoveryPlan, replayed
 from turnfold.proxy.chat.exchange import Exchange, Watch
 from turnfold.proxy.chat.folding import Folding
 from turnfold.proxy.chat.own_models import OwnModels
+from turnfold.proxy.chat.process_folding import ProcessFolding, RecoveryPlan, replayed
 from turnfold.proxy.chat.receipts import OwnCall
-from turnfold.proxy.chat.recovering import Flow, Peeked, Recovered, Run, resend
+from turnfold.proxy.chat.recovering import Flow, PeekedResponse, Recovered, Run, resend
 from turnfold.proxy.chat.usage import UsageReader
 from turnfold.proxy.lanes.processes import ProcessFailed
-from turnfold.proxy.learning.window_records import Spot
+from turnfold.proxy.learning.window_records import UpstreamModel
 from turnfold.proxy.learning.windows import Windows
 from turnfold.proxy.outbound.betas import with_betas
 from turnfold.proxy.outbound.relay import RelayableAnswer
@@ -82,7 +82,7 @@ class Sending:
         self._in_background = in_background
         self._patience = patience
         self._count = count
-        self._told: FairMemory[Spot, float] = FairMemory(_MOST_TOLD)
+        self._told: FairMemory[UpstreamModel, float] = FairMemory(_MOST_TOLD)
 
     async def send_request(self, exchange: Exchange) -> Exchange:
         """Send it, and look at the beginning of the answer where that may tell of a full context.
@@ -97,7 +97,7 @@ class Sending:
             counted = self._count(counted)
 
         try:
-            answer = Peeked(await self._send(exchange, exchange.outgoing, count if exchange.uncounted else None))
+            answer = PeekedResponse(await self._send(exchange, exchange.outgoing, count if exchange.uncounted else None))
         except UpstreamFailed as exc:
             _log.warning("%s: %s: %s", exchange.request.id, exchange.request.to.origin, exc)
             raise refusal(exc) from exc
@@ -155,7 +155,9 @@ class Sending:
         most = self._models.recovery_tokens
         return None, recover(conversation, overflow, options, folding.memo, exchange.known, exchange.sent, folding.engine, most)
 
-    async def _plan_elsewhere(self, elsewhere: Elsewhere, exchange: Exchange, overflow: Overflow) -> tuple[RecoveryPlan, bytes]:
+    async def _plan_elsewhere(
+        self, elsewhere: ProcessFolding, exchange: Exchange, overflow: Overflow
+    ) -> tuple[RecoveryPlan, bytes]:
         ours = exchange.tokens[1] if exchange.tokens else 0
         try:
             async with asyncio.timeout(self._patience):
@@ -164,10 +166,10 @@ class Sending:
             _log.warning("%s: recovery: %s", exchange.request.id, type(exc).__name__)
             return RecoveryPlan(False, Outcome(False, "failed", None, ours, ours, window=overflow.limit)), b""
 
-    async def _resend_without_thinking(self, exchange: Exchange, answer: Peeked) -> Exchange:
+    async def _resend_without_thinking(self, exchange: Exchange, answer: PeekedResponse) -> Exchange:
         """Send it once more without any thinking, and remember that this model binds it; where that fails, the error stands."""
         request = exchange.request
-        known = await self._windows.learn_binding(Spot(request.tenant, request.to.origin, exchange.model))
+        known = await self._windows.learn_binding(UpstreamModel(request.tenant, request.to.origin, exchange.model))
         try:
             async with asyncio.timeout(self._patience):
                 bare = await self._folding.take_thinking_out(exchange)
@@ -176,7 +178,7 @@ class Sending:
         if bare.body is None:
             return exchange
         try:
-            second = Peeked(await self._send(exchange, bare.body))
+            second = PeekedResponse(await self._send(exchange, bare.body))
         except UpstreamFailed:
             return exchange
         if second.status >= 400:
@@ -203,7 +205,7 @@ class Sending:
         outcome, answer = recovered.outcome, recovered.answer
         exchange = exchange.but(answer=answer, upstream_status=answer.status, calls=_unseen_call(exchange, recovered.unseen))
         theirs = overflow.requested or (None if _reads_another(exchange) else exchange.known.theirs(outcome.tokens_before))
-        spot = Spot(exchange.request.tenant, exchange.request.to.origin, exchange.model)
+        spot = UpstreamModel(exchange.request.tenant, exchange.request.to.origin, exchange.model)
         known = await self._windows.learn_from_refusal(spot, outcome.window or overflow.limit, theirs)
         ending = "sent again, smaller" if outcome.recovered else _WHY_NOT.get(outcome.reason, outcome.reason)
         _log.warning("%s: the context was full: %s", exchange.request.id, ending)
@@ -226,7 +228,7 @@ class Sending:
         if not exchange.recoverable or exchange.tokens is None or exchange.upstream_status != 200 or _reads_another(exchange):
             return exchange
         ours = exchange.tokens[1]
-        spot = Spot(exchange.request.tenant, exchange.request.to.origin, exchange.model)
+        spot = UpstreamModel(exchange.request.tenant, exchange.request.to.origin, exchange.model)
         reader = watch.reader
         if reader.broke_off and (overflow := detect(200, reader.broke_off, in_stream=True)):
             return self._learn_from_late_overflow(exchange, spot, overflow, exchange.known.theirs(ours))
@@ -243,14 +245,14 @@ class Sending:
         self._tell_of_truncation(spot, exchange.request.id, reported, exchange.known.theirs(ours))
         return exchange.but(reason="upstream-truncated")
 
-    def _learn_from_late_overflow(self, exchange: Exchange, spot: Spot, overflow: Overflow, theirs: int) -> Exchange:
+    def _learn_from_late_overflow(self, exchange: Exchange, spot: UpstreamModel, overflow: Overflow, theirs: int) -> Exchange:
         """The context was found full when the client had a part of the answer: what can be helped is the next request."""
         learning = self._learn_refusal(spot, overflow.limit, overflow.requested or theirs)
         self._in_background(asyncio.get_running_loop().create_task(learning, name=exchange.request.id))
         _log.warning("%s: the context was full in the middle of the answer: later requests will be smaller", exchange.request.id)
         return exchange.but(reason="overflow-late")
 
-    def _tell_of_truncation(self, spot: Spot, request_id: str, reported: int, expected: int) -> None:
+    def _tell_of_truncation(self, spot: UpstreamModel, request_id: str, reported: int, expected: int) -> None:
         """Log it, but not for every request: such an upstream truncates every one."""
         now = time.monotonic()
         last = self._told.get(spot.tenant, spot)
@@ -259,10 +261,10 @@ class Sending:
         self._told.put(spot.tenant, spot, now)
         _log.warning("%s: the upstream read %d of about %d tokens: it cuts prompts off silently", request_id, reported, expected)
 
-    async def _learn_refusal(self, spot: Spot, limit: int | None, theirs: int) -> None:
+    async def _learn_refusal(self, spot: UpstreamModel, limit: int | None, theirs: int) -> None:
         await self._windows.learn_from_refusal(spot, limit, theirs)
 
-    async def _remember(self, spot: Spot, ours: int, reported: int, own: tuple[int, int]) -> None:
+    async def _remember(self, spot: UpstreamModel, ours: int, reported: int, own: tuple[int, int]) -> None:
         await self._windows.learn_from_usage(spot, ours, reported, own)
 
 

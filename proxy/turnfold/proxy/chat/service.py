@@ -1,8 +1,7 @@
 """One request to a model, station by station.
 
-Lives here: the order of the stations, and the one place where a failure of Turnfold's sends the original instead (law 2). Does
-not belong here: how a station does its work (``folding``, ``stating``, ``sending``, ``recording``), reading of the head
-(``routes.model_calls``).
+The order of the stations, and the one place where a failure of Turnfold's own sends the original instead (law 2). The stations do
+their work in ``folding``, ``stating``, ``sending`` and ``recording``; ``routes.model_calls`` reads the head.
 """
 
 from __future__ import annotations
@@ -25,10 +24,10 @@ from turnfold.compression.summary.calls import ModelCall
 from turnfold.config.settings import Settings
 from turnfold.proxy.chat.abandoning import SLOW, AbandonedFolds
 from turnfold.proxy.chat.carrying_on import AS_BEFORE, is_too_slow, remember_fold
-from turnfold.proxy.chat.elsewhere import Elsewhere
 from turnfold.proxy.chat.exchange import ChatRequest, Exchange, Moments, Watch
 from turnfold.proxy.chat.folding import Folding, Lanes, OptionsFor, SlowRequests, is_instant_body, place_of
 from turnfold.proxy.chat.own_models import OwnModels, OwnVectors, end_nothing
+from turnfold.proxy.chat.process_folding import ProcessFolding
 from turnfold.proxy.chat.receipts import Recorder
 from turnfold.proxy.chat.recording import receipt_of, response_headers
 from turnfold.proxy.chat.recovering import Run
@@ -36,7 +35,7 @@ from turnfold.proxy.chat.sending import Sending, depart
 from turnfold.proxy.chat.stating import Stating
 from turnfold.proxy.http.headers import first_of
 from turnfold.proxy.http.refusals import Refused
-from turnfold.proxy.incidents import Incidents, attempt, catchable_panics, told
+from turnfold.proxy.incidents import Incidents, attempt, catchable_panics, describe
 from turnfold.proxy.lanes.processes import FoldProcesses
 from turnfold.proxy.lanes.taking_over import TakingOver
 from turnfold.proxy.learning.deciding import Decisions
@@ -115,7 +114,7 @@ class Service:
         self._limits = limits
         self._lanes = Lanes(limits.max_fold_workers)
         self._abandoned = AbandonedFolds(memory.store, memory.patient, limits, self._incidents)
-        self._elsewhere = None if processes is None else Elsewhere(processes, windows, self._abandoned)
+        self._elsewhere = None if processes is None else ProcessFolding(processes, windows, self._abandoned)
         self._taking_over = None if forgetful else TakingOver(self._lanes.run_heavy, self._incidents)
         self._folding = Folding(
             engine,
@@ -282,7 +281,7 @@ class Service:
     def _failed_by(self, exchange: Exchange, exc: Exception) -> Exchange:
         if isinstance(exc, FoldRejected):
             return self._failed_open(exchange, exc.reason)
-        _log.warning("%s: %s", exchange.request.id, told(exc))
+        _log.warning("%s: %s", exchange.request.id, describe(exc))
         return self._failed_open(exchange, type(exc).__name__)
 
     def _failed_open(self, exchange: Exchange, reason: str) -> Exchange:

@@ -1,10 +1,10 @@
 """The state station: what becomes of a request under the state that its conversation's user laid down.
 
-Lives here: from a conversation to an answer of our own, or to the conversation under its state. Does not belong here: rules of
-the state and where its blocks stand (``compression``), failures (the service has their one home), HTTP routes.
+A conversation goes in; an answer of Turnfold's own comes out, or the conversation under its state. The rules of the state and the
+places of its blocks are in ``compression.state``; failures are left to the service.
 
-Where the client names the conversation the record in the store is the truth, and messages add to it; else, and while the store is
-away, the state follows from the messages alone.
+If the client names the conversation, the record in the store is the truth, and messages add to it. Otherwise, and while the store
+is unavailable, the state follows from the messages alone.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from turnfold.compression.text.private import REDACTED
 from turnfold.compression.wire.conversation import Conversation, OwnReply
 from turnfold.proxy.chat.exchange import Exchange
 from turnfold.proxy.chat.folding import Lanes, OptionsFor, is_instant_body
-from turnfold.proxy.chat.recovering import Peeked
+from turnfold.proxy.chat.recovering import PeekedResponse
 from turnfold.proxy.state_records import StateRecords
 from turnfold.proxy.store import Key, StoreError
 from turnfold.proxy.store.compare_and_set import Turns
@@ -137,7 +137,7 @@ class Stating:
         if is_forwarded:
             return _Decision(self._with_blocks(exchange, conversation, placement), kept, lays_down)
         reply = conversation.wire.reply(conversation, verdict.text, int(exchange.request.at))
-        answered = exchange.settle("answered", f"state-{verdict.kind}").but(answer=Peeked(OwnAnswer(reply)))
+        answered = exchange.settle("answered", f"state-{verdict.kind}").but(answer=PeekedResponse(OwnAnswer(reply)))
         return _Decision(answered, kept, lays_down)
 
     def _placement(self, conversation: Conversation, record: Record) -> Placement:

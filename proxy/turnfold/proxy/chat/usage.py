@@ -1,7 +1,7 @@
 """Reading the upstream's own figures from a copy of its response.
 
-Lives here: finding ``"usage": {...}``, errors and a stream's last event in bytes that pass by, streamed or not, coded or not, in
-constant memory. Does not belong here: holding a response back, changing it, or raising: whatever is not understood is no usage.
+This module finds ``"usage": {...}``, errors and a stream's last event in bytes that pass by, streamed or not, coded or not, in
+constant memory. It never holds a response back, changes it, or raises: whatever it does not understand counts as no usage.
 
 The bytes are searched, not parsed: inside a JSON string the quotes of such a text would be escaped, so an unescaped match is
 a key. That one search serves server-sent events and whole bodies alike, wherever chunk borders fall.
@@ -20,10 +20,11 @@ from turnfold.proxy.chat.receipts import Usage
 from turnfold.proxy.http.codings import CodedBodyBroken, CodedBodyTooLarge, Inflater, is_readable
 
 _KEY: Final = re.compile(
-    rb'"(usage|error)"\s{0,8}:\s{0,8}\{|"model"\s{0,8}:\s{0,8}"([^"\\]{1,128})"|"service_tier"\s{0,8}:\s{0,8}"([^"\\]{1,32})"'
-    rb'|"type"\s{0,8}:\s{0,8}"(message_stop|response\.(?:completed|incomplete|failed))"'
-    rb'|(\{)\s{0,8}"type"\s{0,8}:\s{0,8}"error"\s{0,8},\s{0,8}"(?:code|message|param|sequence_number)"'  # OpenAI, Responses
-    rb'|"type"\s{0,8}:\s{0,8}"(server_tool_use|mcp_tool_use|shell_call_output|program|'
+    rb'"(?P<object>usage|error)"\s{0,8}:\s{0,8}\{|"model"\s{0,8}:\s{0,8}"(?P<model>[^"\\]{1,128})"'
+    rb'|"service_tier"\s{0,8}:\s{0,8}"(?P<tier>[^"\\]{1,32})"'
+    rb'|"type"\s{0,8}:\s{0,8}"(?P<last>message_stop|response\.(?:completed|incomplete|failed))"'
+    rb'|(?P<failure>\{)\s{0,8}"type"\s{0,8}:\s{0,8}"error"\s{0,8},\s{0,8}"(?:code|message|param|sequence_number)"'  # Responses
+    rb'|"type"\s{0,8}:\s{0,8}"(?P<hosted>server_tool_use|mcp_tool_use|shell_call_output|program|'
     rb'(?!function_|custom_tool_|local_shell_|shell_|apply_patch_|computer_)[a-z_]{1,32}_call)"'  # what the client runs itself
 )
 #: A whole body that is an error; some servers give it a status of 200.
@@ -234,24 +235,28 @@ class UsageReader:
             if match is None:
                 self._held = data[max(at, len(data) - _CARRY) :]
                 return
-            at = match.end()
-            if match[2] is not None:
-                self.model = self.model or match[2].decode("utf-8", "replace")
-            elif match[3] is not None:  # a stream repeats first what was asked for, and at its end says what was done
-                self._tell_tier(match[3].decode("utf-8", "replace").lower())
-            elif match[4] is not None:
-                self._last_event = True
-                self._has_failed = match[4] == b"response.failed"
-                self._is_answered = not self._has_failed
-            elif match[6] is not None:
-                self.has_hosted_calls = True
-            elif match[5] is not None:
-                if self._streamed:
-                    self._is_error = True
-                    at = self._collect(data, match.start())
-            elif self._streamed or match[1] == b"usage":  # a whole body's may be a tool's arguments
-                self._is_error = match[1] == b"error"
-                at = self._collect(data, at - 1)
+            at = self._read_key(match, data)
+
+    def _read_key(self, match: re.Match[bytes], data: bytes) -> int:
+        """Note what a key says; the position after it, or after the object that it holds."""
+        if match["model"] is not None:
+            self.model = self.model or match["model"].decode("utf-8", "replace")
+        elif match["tier"] is not None:  # a stream repeats first what was asked for, and at its end says what was done
+            self._tell_tier(match["tier"].decode("utf-8", "replace").lower())
+        elif match["last"] is not None:
+            self._last_event = True
+            self._has_failed = match["last"] == b"response.failed"
+            self._is_answered = not self._has_failed
+        elif match["hosted"] is not None:
+            self.has_hosted_calls = True
+        elif match["failure"] is not None:
+            if self._streamed:
+                self._is_error = True
+                return self._collect(data, match.start())
+        elif self._streamed or match["object"] == b"usage":  # a whole body's may be a tool's arguments
+            self._is_error = match["object"] == b"error"
+            return self._collect(data, match.end() - 1)
+        return match.end()
 
     def _tell_tier(self, tier: str) -> None:
         if tier != self.usage.service_tier:  # every event of a stream says it

@@ -1,7 +1,7 @@
 """The command line: ``turnfold COMMAND``.
 
-Lives here: the list of commands, and the one place where an expected failure becomes a line and an exit code. Does not belong
-here: what a command does (one file each).
+This module lists the commands, and is the one place where an expected failure becomes a line and an exit code. Each command is
+implemented in a file of its own.
 
 A command's module is imported when the command runs, so that ``turnfold --help`` and ``turnfold version`` import none of them.
 

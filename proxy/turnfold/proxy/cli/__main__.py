@@ -1,7 +1,4 @@
-"""``python -m turnfold.proxy.cli``.
-
-Lives here: the call. Does not belong here: anything else.
-"""
+"""``python -m turnfold.proxy.cli``."""
 
 from __future__ import annotations
 

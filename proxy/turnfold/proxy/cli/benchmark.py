@@ -1,7 +1,6 @@
 """``turnfold benchmark``.
 
-Lives here: the command, and measuring speed and size on this machine. Does not belong here: scoring labelled cases
-(``cases``).
+The command, and measurements of speed and size on this machine. Scoring labelled cases is up to ``cases``.
 """
 
 from __future__ import annotations

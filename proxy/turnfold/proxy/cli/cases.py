@@ -1,6 +1,6 @@
 """Labelled cases for ``turnfold benchmark``: the recall of expected entities in layer 1 (row C15).
 
-Lives here: reading files of cases, scoring one, printing. Does not belong here: compression, the command's arguments.
+This module reads files of cases, scores each and prints a table. Compression and the command's arguments are elsewhere.
 
 A file of cases is a JSON list of objects with ``id``, ``context`` and ``expected_entities``. ROUGE-L is Lin's (2004), on
 lower-case words of ASCII letters and digits as its reference implementation has them; the longest common subsequence is found

@@ -1,7 +1,6 @@
 """``turnfold compress``.
 
-Lives here: the command's arguments: a text in, figures and a layer out. Does not belong here: compression, messages
-(``messages``).
+The command's arguments: a text goes in, figures and a layer come out. Messages are handled in ``messages``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """``turnfold config``.
 
-Lives here: printing settings. Does not belong here: reading them.
+This module prints settings; ``config.sources`` reads them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """``turnfold dashboard``.
 
-Lives here: printing or opening a link to the running Turnfold's dashboard. Does not belong here: what a link is
-(``dashboard.entrance``).
+This module prints or opens a link to the running Turnfold's dashboard. Links are made by ``dashboard.entrance``.
 """
 
 from __future__ import annotations

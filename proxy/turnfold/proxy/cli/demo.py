@@ -1,6 +1,6 @@
 """``turnfold demo``.
 
-Lives here: the command. Does not belong here: the demonstration (``turnfold.proxy.demo``).
+Only the command; the demonstration is ``turnfold.proxy.demo``.
 """
 
 from __future__ import annotations

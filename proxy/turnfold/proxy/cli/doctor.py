@@ -1,6 +1,6 @@
 """``turnfold doctor``.
 
-Lives here: printing findings. Does not belong here: finding (``turnfold.proxy.checkup``).
+This module prints what ``turnfold.proxy.checkup`` finds.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """``turnfold drill-down``.
 
-Lives here: fetching a layer of a section. Does not belong here: how it is stored.
+This module fetches a layer of a section from the store and prints it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """``turnfold export``.
 
-Lives here: printing every receipt of a time range. Does not belong here: sums (``report``).
+This module prints every receipt of a time range. Sums are in ``report``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""The exception of a command that fails.
-
-Lives here: that exception. Does not belong here: printing.
-"""
+"""The exception of a command that fails. ``cli`` prints it."""
 
 from __future__ import annotations
 

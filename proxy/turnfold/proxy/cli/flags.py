@@ -1,6 +1,6 @@
 """The flags that ``turnfold serve`` and ``turnfold run`` share.
 
-Lives here: their types and help. Does not belong here: what a command does with them, flags of one command.
+Their types and help texts. What a command does with them, and flags of a single command, are in the command's own file.
 """
 
 from __future__ import annotations

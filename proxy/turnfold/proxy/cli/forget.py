@@ -1,6 +1,6 @@
 """``turnfold forget``: deleting the stored data of a tenant or of one of its conversations.
 
-Lives here: asking for confirmation, asking a running Turnfold, and printing its answer. Does not belong here: deleting.
+This module asks for confirmation, calls a running Turnfold and prints its answer. The server does the deleting.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """``turnfold inspect``.
 
-Lives here: fetching one request, and printing it side by side. Does not belong here: folding
-(``turnfold.proxy.books.inspection``).
+This module fetches one request and prints it side by side with what was forwarded (``turnfold.proxy.books.inspection``).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """``turnfold mcp``.
 
-Lives here: from flags to a server on standard input and output. Does not belong here: the tools (``agent_tools``).
+This module turns flags into a server on standard input and output. The tools are in ``agent_tools``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """``turnfold compress --messages`` and ``turnfold uncompress``.
 
-Lives here: a file of messages in, a result or messages out. Does not belong here: compression.
+A file of messages goes in; a result or restored messages come out. Compression is up to the engine.
 """
 
 from __future__ import annotations

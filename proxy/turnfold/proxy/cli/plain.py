@@ -1,7 +1,7 @@
 """Text and tables on a terminal, or in a file.
 
-Lives here: escaping text of unknown origin, numbers with their nouns, the width without a terminal. Does not
-belong here: layout.
+This module escapes text of unknown origin, makes nouns agree with their numbers, and chooses a width where there is no terminal.
+It lays nothing out.
 """
 
 from __future__ import annotations

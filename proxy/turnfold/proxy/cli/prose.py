@@ -1,6 +1,6 @@
 """``turnfold prose``.
 
-Lives here: reading a file and printing it in fewer words. Does not belong here: the rules that shorten it.
+This module reads a file and prints it in fewer words. The rules that shorten it are in the engine.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Files that commands read and write.
 
-Lives here: their failures as lines for the user, refusing outputs and options, and a progress indicator for long
-work. Does not belong here: their content.
+This module turns failures into lines for the user, refuses unsuitable outputs and options, and shows progress during long work.
+It does not look at what the files contain.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Calling a running Turnfold.
 
-Lives here: one HTTP call, and its failures as lines for the user. Does not belong here: which call.
+One HTTP call, with its failures as lines for the user. Each command knows which call it needs.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """``turnfold report``.
 
-Lives here: asking for the figures, and printing them. Does not belong here: arithmetic (``turnfold.proxy.books.report``).
+This module asks for the figures and prints them. The arithmetic is in ``turnfold.proxy.books.report``.
 """
 
 from __future__ import annotations

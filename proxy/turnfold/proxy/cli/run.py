@@ -1,7 +1,7 @@
 """``turnfold run``.
 
-Lives here: from the command line and the environment to a plan, and the order of a run. Does not belong here: how a part of it is
-done (``turnfold.proxy.running``).
+This module makes a plan from the command line and the environment, and fixes the order of a run. The parts of a run are in
+``turnfold.proxy.running``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """``turnfold serve``.
 
-Lives here: from flags to settings. Does not belong here: how the server runs (``turnfold.proxy.server``).
+This module turns flags into settings. ``turnfold.proxy.server`` runs the server.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """``turnfold state``: the directive engine on the command line.
 
-Lives here: the command, reading lines, printing results. Does not belong here: rules; the commands are those of the controller.
+This module reads lines and prints results. The rules, and what the commands do, are up to the engine's controller.
 
 Every line is one message to the engine. Three words are commands instead: ``state``, ``preview <input>``, ``step <input>``.
 With ``--json`` each line gives one JSON object on one line: a step, a preview, a state or an error, each with `output_version`,

@@ -1,6 +1,6 @@
 """``turnfold version``.
 
-Lives here: the command. Does not belong here: anything that takes time to load.
+This module imports nothing that takes time to load.
 """
 
 from __future__ import annotations

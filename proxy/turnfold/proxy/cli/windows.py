@@ -1,6 +1,6 @@
 """``turnfold windows``: what was learned of upstreams' windows, and forgetting it.
 
-Lives here: asking a running Turnfold, and printing its answer. Does not belong here: learning, remembering.
+This module calls a running Turnfold and prints its answer.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The calls of the Python client, as values.
 
-Lives here: what each call sends, and how its answer is read. The docstrings and signatures are those of the clients' methods.
-Does not belong here: sending (``client``), exceptions (``errors``).
+Each says what it sends and how its answer is read. The docstrings and signatures are those of the clients' methods. Sending is up
+to ``client``; the exceptions are in ``errors``.
 """
 
 from __future__ import annotations

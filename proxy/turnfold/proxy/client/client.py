@@ -1,7 +1,7 @@
 """The Python client: ``Client`` and ``AsyncClient``.
 
-Lives here: the methods that both have, when a call is tried again, and the two ways to send it. Does not belong here: what a call
-sends and how its answer is read (``calls``), exceptions (``errors``), bodies (``api``).
+The methods that both share, when a call is retried, and the two ways to send it. What a call sends and how its answer is read is
+in ``calls``, the exceptions are in ``errors``, the bodies in ``api``.
 
 Calls are retried after connection errors, 429 and 5xx, after 0.25 s, 0.5 s and 1 s (or as ``retry-after`` says). No retry does
 harm: an add to a conversation carries a key, so an add that was applied is not applied again.

@@ -1,6 +1,6 @@
 """The exceptions of the Python client.
 
-Lives here: the exception tree, and which answer becomes which exception. Does not belong here: HTTP calls.
+The exception tree, and which answer raises which exception. No HTTP call is made here.
 
     ClientError
     ├── InvalidArgument         an argument that cannot be sent; nothing was sent

@@ -1,0 +1,1 @@
+"""What a serving process says on its terminal and in its log."""

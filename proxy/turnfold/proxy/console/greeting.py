@@ -1,7 +1,7 @@
 """The startup message of ``turnfold serve``.
 
-Lives here: what is said, as a panel on a terminal and as one log line elsewhere. Does not belong here: when it is said
-(``announcing``), what requests log (``request_log``).
+What it says, as a panel on a terminal and as one log line elsewhere. ``announcing`` decides when; the log lines of requests are
+in ``request_log``.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Non-blocking log output: lines that nobody reads are dropped and counted.
 
-Lives here: the handler of a serving process. Does not belong here: what a line looks like (``log_lines``).
+The log handler of a serving process. What a line looks like is up to ``log_lines``.
 
-A pipe that is not read is full after 64 KiB; a plain write to it waits for good, and the event loop with it.
+A pipe that nobody reads is full after 64 KiB; a plain write to it then blocks for good, and the event loop with it.
 """
 
 from __future__ import annotations

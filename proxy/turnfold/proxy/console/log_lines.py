@@ -1,7 +1,7 @@
 """Log formats: text for people, JSON for programs.
 
-Lives here: the two forms, and the configuration of ``logging`` for a process that serves. Does not belong here: what is logged
-(``request_log`` for requests, each module for its own).
+The two formats, and the ``logging`` configuration of a serving process. What is logged is up to each module (``request_log`` for
+requests).
 
 A record may carry ``fields`` (``extra={"fields": {...}}``): JSON has them beside the message, in text the message says it all.
 """

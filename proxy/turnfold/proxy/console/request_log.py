@@ -1,7 +1,7 @@
 """One log line for each request.
 
-Lives here: from a receipt, or from a request that passed through, to a line. Does not belong here: the form of lines
-(``log_lines``), why an upstream failed (whoever called it logs that, under the same id).
+This module turns a receipt, or a request that passed through, into a line. The format of lines is in ``log_lines``; why an
+upstream failed is logged by whoever called it, under the same id.
 
 A line has ids, sizes, times and names of models, never text or a key. The model's name and the path come from clients, so
 control characters in them are replaced and their length is bounded.
@@ -15,7 +15,7 @@ from typing import Any, Final
 from turnfold.proxy.chat.receipts import Originals, Receipt, Recorder
 from turnfold.proxy.console.log_lines import REQUESTS
 from turnfold.proxy.http.refusals import Refused
-from turnfold.proxy.outbound.passthrough import Passing
+from turnfold.proxy.outbound.passthrough import PassedRequest
 
 _LONGEST: Final = 80
 
@@ -70,7 +70,7 @@ def _line(fields: dict[str, Any]) -> str:
     return f"{fields['request_id']} {fields['wire']} {model}: {said}, {tokens}, {came}, {fields['ms']:,.0f} ms"
 
 
-def log_passed(passed: Passing, ms: float) -> None:
+def log_passed(passed: PassedRequest, ms: float) -> None:
     """Log a request that was passed through unread."""
     if not _log.isEnabledFor(logging.INFO):
         return

@@ -1,7 +1,7 @@
 """Signing in to the dashboard.
 
-Lives here: links, sessions, their keys, the same-origin check. Does not belong here: HTTP answers (``routes.dashboard``), the
-admin token itself (``http.tenancy``).
+Links, sessions, their keys, and the same-origin check. HTTP answers are up to ``routes.dashboard``; the admin token itself is
+checked in ``http.tenancy``.
 
 There are two ways in: the admin token, and, where Turnfold listens on loopback only, a link. A link works once, within ten
 minutes; making one takes the user's key file (``identity``), so only programs of the same user can. Either gives a session: an

@@ -1,6 +1,6 @@
 """The newest requests.
 
-Lives here: receipts from the newest backwards, a page at a time. Does not belong here: sums, HTML.
+This module reads receipts from the newest backwards, a page at a time. Sums are in ``overview``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The figures of the dashboard's overview.
 
-Lives here: one read of the report's sums, grouped in every way that the page shows. Does not belong here: arithmetic
-(``books.report``), single requests (``newest``), HTML.
+One read of the report's sums, grouped in every way that the page shows. The arithmetic is in ``books.report``; single requests
+are in ``newest``.
 
 What takes longer is not in it, so that the page has something to show at once: the sums by tag (`by_tag`), and the hold-out
 comparison, which reads the sums by conversation. The page asks ``/admin/report`` for that one where `holds_out` says that there

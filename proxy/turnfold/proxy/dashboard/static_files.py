@@ -1,6 +1,6 @@
 """The dashboard's page and what it loads.
 
-Lives here: the files of this package, read once. Does not belong here: HTTP, what the page shows.
+The files of this package, read once. Serving them is up to ``routes.dashboard``.
 """
 
 from __future__ import annotations

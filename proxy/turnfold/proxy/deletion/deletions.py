@@ -1,11 +1,11 @@
 """Announcing deletions, so that every process forgets the data.
 
-Lives here: announcing a deletion in the store, and noticing those of other processes. Does not belong here: deleting
-(``forgetting``), what a process keeps in memory (each part forgets its own).
+This module announces a deletion in the store and notices those of other processes. ``forgetting`` deletes; each part of a process
+clears its own memory.
 
-Every process holds things in memory, and would serve them or write them anew. So a deletion is announced before it begins: as a
-line of a log, and by a random name under one key. A process that finds another name there reads the log. The log contains hashes
-of tenants and conversations, not their names.
+Every process holds data in memory that it would serve or write again. So a deletion is announced before it begins: as a line of a
+log, and by a random name under one key. A process that finds another name there reads the log. The log contains hashes of tenants
+and conversations, not their names.
 """
 
 from __future__ import annotations

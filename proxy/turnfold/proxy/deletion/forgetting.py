@@ -1,10 +1,10 @@
 """Deleting the data of a tenant or of one of its conversations.
 
-Lives here: the places where such data is kept, the order of deleting it, what a ledger must no longer write. Does not belong
-here: how processes learn of a deletion (``deletions``), who may ask for one (the routes).
+This module knows every place where such data is kept, the order in which to delete it, and what a ledger may no longer write. How
+processes learn of a deletion is in ``deletions``; the routes check who may ask for one.
 
-The deletion is announced first, so that no process writes the data anew. Items, receipts and sums follow, and last the remains in
-the store's own files. A batch that another process is writing at that moment is taken back by that process.
+The deletion is announced first, so that no process writes the data again. Items, receipts and sums follow, and finally the
+remains in the store's own files. If another process is writing a batch at that moment, it takes that batch back.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _SUMS: Final = (HOUR, DAY, BY_TAG + HOUR, BY_TAG + DAY, CONVERSATIONS)
 
 
 @dataclass(frozen=True, slots=True)
-class Gone:
+class DeletionCounts:
     """How much was deleted: items of the store, receipts, and figures of the report's sums."""
 
     items: int
@@ -64,8 +64,8 @@ class BookKeeping:
         if not self._deletions.any_since(built - _SKEW):
             return batch
         items = [one for one in batch.items if not self._deletions.covering(one.key.tenant, one.conversation, built)]
-        lines = {name: [line for line in found if not self._is_gone(line)] for name, found in batch.lines.items()}
-        sums = {name: self._left(name, fields, built) for name, fields in batch.additions.items()}
+        lines = {name: [line for line in found if not self._is_deleted(line)] for name, found in batch.lines.items()}
+        sums = {name: self._remaining(name, fields, built) for name, fields in batch.additions.items()}
         return replace(batch, items=items, lines=lines, additions=sums)
 
     async def take_back(self, batch: Batch, built: float) -> None:
@@ -86,14 +86,14 @@ class BookKeeping:
         if any(lines.values()) or any(fields.values()):
             await self._store.erase(lines, fields)
 
-    def _is_gone(self, line: bytes) -> bool:
+    def _is_deleted(self, line: bytes) -> bool:
         receipt = read_line(line)
         return receipt is not None and self.of_receipt(receipt["tenant"], receipt["conversation"], receipt["at"])[1]
 
-    def _left(self, name: str, fields: Mapping[str, int], built: float) -> dict[str, int]:
-        return {field: number for field, number in fields.items() if not self._is_sum_gone(name, field, built)}
+    def _remaining(self, name: str, fields: Mapping[str, int], built: float) -> dict[str, int]:
+        return {field: number for field, number in fields.items() if not self._is_sum_deleted(name, field, built)}
 
-    def _is_sum_gone(self, name: str, field: str, built: float) -> bool:
+    def _is_sum_deleted(self, name: str, field: str, built: float) -> bool:
         row = SumRow.from_stem(field.partition(":")[2])
         named = row.conversation if row and name.startswith(CONVERSATIONS) else None
         return row is not None and self.of_receipt(row.tenant, named, built)[1]
@@ -118,7 +118,7 @@ class Forgetting:
         """Register a function that forgets a part's memory, whichever process deletes."""
         self._deletions.subscribe(forget)
 
-    async def forget(self, tenant: str, conversation: str | None = None, *, books: bool = True) -> Gone:
+    async def forget(self, tenant: str, conversation: str | None = None, *, books: bool = True) -> DeletionCounts:
         """Delete everything that is kept of a tenant, or of one of its conversations.
 
         What other requests of the tenant store meanwhile may stay.
@@ -138,7 +138,7 @@ class Forgetting:
         receipts = await _erase_receipts(store, tenant, conversation) if books else 0
         sums = await _erase_sums(store, tenant, conversation) if books else 0
         await store.scrub()
-        return Gone(items, receipts, sums)
+        return DeletionCounts(items, receipts, sums)
 
     async def watch(self) -> None:
         """Notice what other processes delete, until cancelled."""

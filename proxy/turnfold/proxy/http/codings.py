@@ -1,7 +1,7 @@
 """Content codings: decoding a body within a size limit.
 
-Lives here: gzip, deflate, br and zstd, piece by piece. Does not belong here: encoding (bytes pass the proxy unchanged), other
-codings (such a body is relayed but not read).
+gzip, deflate, br and zstd are decoded piece by piece. Nothing is encoded, since bytes pass the proxy unchanged; a body in any
+other coding is relayed but not read.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """The outermost layer of the app.
 
-Lives here: bounding the head of every request, refusing invalid hosts and paths, refusing WebSockets, rendering
-refusals from further in, ending requests whose client has left, shortcuts from paths to endpoints. Does not belong
-here: the route table (``app``).
+This module bounds the head of every request, refuses invalid hosts, paths and WebSockets, renders refusals from further in, ends
+requests whose client has left, and takes shortcuts from paths to endpoints. The route table is in ``app``.
 """
 
 from __future__ import annotations
@@ -67,7 +66,7 @@ class Front:
             await refused.send(answer, to_anthropic=_speaks_anthropic(scope))
 
 
-class Straight:
+class PathShortcuts:
     """The most frequent paths, found without trying any route.
 
     Args:

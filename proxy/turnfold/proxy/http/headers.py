@@ -1,8 +1,8 @@
 """Which headers cross the proxy, and Turnfold's own request headers.
 
-Lives here: hop-by-hop rules (RFC 9110 section 7.6.1), ``x-turnfold-*`` request headers and their values. Does not belong here:
-credentials (``tenancy``), sizes (``limits``). Headers are ASGI's list of byte pairs rather than a mapping, because order and
-repetition matter.
+Hop-by-hop rules (RFC 9110 section 7.6.1), and the ``x-turnfold-*`` request headers with their values. Credentials are in
+``tenancy``, sizes in ``limits``. Headers are ASGI's list of byte pairs rather than a mapping, because order and repetition
+matter.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """uvicorn's HTTP/1.1 protocol with eleven fixes that a proxy needs.
 
-Lives here: limits of size and time for request heads, trailers, bodies of requests whose upgrade is declined, clients that are
-half closed, leave behind a large body or read nothing, answers to HTTP/1.0, requests that come before earlier ones are answered,
-telling at once who has gone and whose body is here (``inbound``), answers in one write, clients beyond what the process can
-serve. Does not belong here: anything that an ASGI app can do for itself.
+They concern limits of size and time for request heads, trailers, bodies of requests whose upgrade is declined, clients that half
+close, leave a large body unsent or read nothing, answers to HTTP/1.0, pipelined requests, noticing early who has gone and whose
+body is complete (``inbound``), answers in one write, and clients beyond what the process can serve. Whatever an ASGI app can do
+for itself is not done here.
 
 uvicorn collects a head of any size before an app sees it. The app's own limit sends a proper answer; the limit here is larger and
 protects memory. It also waits for the rest of a head for ever: clients that vanish, or stall on purpose, would collect until no
@@ -34,7 +34,7 @@ import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from turnfold.proxy.http import inbound
-from turnfold.proxy.http.crowding import Door
+from turnfold.proxy.http.connection_limit import ConnectionLimit
 from turnfold.proxy.http.inbound import ARRIVAL, DEPARTURE
 from turnfold.proxy.http.no_request import NoRequests, answer
 from turnfold.proxy.http.unread import unread_bytes
@@ -51,7 +51,7 @@ _UNREAD_SECONDS: Final = 60.0  # within which a client must read some of the wai
 _STILL_THERE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
 _ASKED_AGAIN: Final = (0.3, 2.0)  # seconds
 _FRAMING: Final = (b"content-length", b"transfer-encoding")
-_DOOR: Final = Door()
+_DOOR: Final = ConnectionLimit()
 _NO_REQUESTS: Final = NoRequests()
 
 
@@ -242,12 +242,12 @@ class Http11(HttpToolsProtocol):
         if not self._due or self._due[0].response_started or self._due[-1].more_body or self.transport.is_closing():
             return False
         self._due[-1].keep_alive = False
-        self._ask_whether_gone()
+        self._probe_client()
         for delay in _ASKED_AGAIN:
-            self.loop.call_later(delay, self._ask_whether_gone)
+            self.loop.call_later(delay, self._probe_client)
         return True
 
-    def _ask_whether_gone(self) -> None:
+    def _probe_client(self) -> None:
         waits = self._due and not self._due[0].response_started and not self.transport.is_closing()
         if waits and self.scope.get("http_version") == "1.1":
             self.transport.write(_STILL_THERE)

@@ -1,6 +1,6 @@
 """The client's side of one exchange: what it sends, and whether it is still connected.
 
-Lives here: the only calls of ASGI's ``receive``. Does not belong here: sending, knowledge of upstreams.
+Only this module calls ASGI's ``receive``. It sends nothing and knows no upstream.
 
 ``receive`` delivers both the body and the disconnect. While the body streams, `Inbound.chunks` sees a disconnect; afterwards
 `while_present` watches for it: our own server tells it (`DEPARTURE`), which is cheap; any other one is asked by a task.

@@ -1,8 +1,8 @@
 """Limits on what a client may send.
 
-Lives here: maximum sizes of the head and of bodies, each and together, coded or not; which hosts and paths are refused. Does not
-belong here: nesting depth. The parser rejects nesting deeper than 1,024 (orjson's own limit), and a body that does not parse is
-forwarded unchanged rather than refused.
+Maximum sizes of the head and of bodies, each and together, coded or not; which hosts and paths are refused. Nesting depth is not
+limited here: the parser rejects nesting deeper than 1,024 (orjson's own limit), and a body that does not parse is forwarded
+unchanged rather than refused.
 """
 
 from __future__ import annotations

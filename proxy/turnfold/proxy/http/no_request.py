@@ -1,7 +1,7 @@
 """Answers to bytes that are not a valid request.
 
-Lives here: the answer's bytes, and a line in the log for clients that could not read it. Does not belong here: noticing it
-(``http11``), requests that are refused (``refusals``).
+The bytes of the answer, and a log line for clients that could not read it. ``http11`` notices such bytes; requests that are
+refused are in ``refusals``.
 """
 
 from __future__ import annotations

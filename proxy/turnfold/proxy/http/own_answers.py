@@ -1,7 +1,6 @@
 """Headers on Turnfold's own answers, for browsers and caches between.
 
-Lives here: which headers, and the layer that adds them to Turnfold's routes. Does not belong here: answers of an upstream, which
-pass unchanged.
+Which headers, and the layer that adds them to Turnfold's routes. An upstream's answers pass unchanged.
 
 None of Turnfold's own answers carries a CORS header, so no page of another origin can read one.
 """

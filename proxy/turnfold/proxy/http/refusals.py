@@ -1,7 +1,7 @@
 """Error answers for requests that are not served, in the shape of the client's API, so that SDKs raise their own exception types.
 
-Lives here: the shape, and the exception that carries it to the one place that sends it. Does not belong here: deciding what is
-refused (``limits``, ``tenancy`` and the routes do), the upstream's own error responses (they pass unchanged).
+The shape of an error, and the exception that carries it to the one place that sends it. ``limits``, ``tenancy`` and the routes
+decide what to refuse; an upstream's own error responses pass unchanged.
 """
 
 from __future__ import annotations

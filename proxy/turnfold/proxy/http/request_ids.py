@@ -1,7 +1,4 @@
-"""Ids of requests.
-
-Lives here: drawing them. Does not belong here: who shows them (headers, logs, receipts).
-"""
+"""Drawing request ids. Headers, logs and receipts show them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """Recognising dot segments in paths, and providers' keys.
 
-Lives here: recognising them, for the server, the client and the bodies that name what a path leads to. Does not belong here:
-refusing them.
+The server, the client and the bodies that name paths all use these checks. They refuse nothing themselves.
 """
 
 from __future__ import annotations

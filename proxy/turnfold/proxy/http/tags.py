@@ -1,6 +1,6 @@
 """``x-turnfold-tag``: the names under which a client wants a request counted.
 
-Lives here: reading the header. Does not belong here: how many tags have sums of their own (``learning.places``).
+This module reads the header. How many tags get sums of their own is decided in ``learning.places``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Whose request this is, and whose key goes upstream.
 
-Lives here: from credentials to the tenant and the outgoing credentials; the admin token. Does not belong here: storing or logging
-a credential.
+Credentials go in; the tenant and the outgoing credentials come out. The admin token is checked here too. A credential is never
+stored or logged.
 
 Without an operator's key the client's own credentials go upstream unchanged and determine the tenant. With one, clients must send
 a Turnfold token, which is replaced by that key on the way upstream. There is one key for each provider, and neither is ever sent

@@ -1,6 +1,6 @@
 """The bytes that a client has not read yet.
 
-Lives here: counting them, here and in the system's buffers. Does not belong here: the consequences (``http11``).
+They are counted here and in the system's buffers. ``http11`` draws the consequences.
 """
 
 from __future__ import annotations

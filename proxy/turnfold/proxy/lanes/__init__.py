@@ -1,0 +1,1 @@
+"""Threads and processes for CPU work, shared fairly between tenants."""

@@ -1,9 +1,9 @@
 """Turns between tenants.
 
-Lives here: a few places, given to tenants in turn. Does not belong here: what is done in a place (``threads``, ``processes``).
+A few places, given to tenants in turn. What is done in a place is up to ``threads`` and ``processes``.
 
-A tenant holds at most `each` of the places however much it sends, and whoever waits longest is the next tenant's first request:
-what one tenant sends delays another by one piece of work at most.
+Tenants take turns, and each holds at most `each` of the places, however much it sends. So one tenant delays another by at most
+one piece of work.
 """
 
 from __future__ import annotations

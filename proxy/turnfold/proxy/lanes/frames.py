@@ -1,9 +1,9 @@
 """Frames between a process and the one that folds for it.
 
-Lives here: a frame is a pickled value followed by raw bodies. Does not belong here: what the values mean.
+A frame is a pickled value followed by raw bodies, whatever the values mean.
 
 A body is never pickled: that would hold the interpreter for as long as copying it takes. Both ends are this program, started by
-the same user over a pipe, so that pickle brings nothing in that was not there.
+the same user over a pipe, so pickle introduces nothing that was not there.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """Processes for work that may have to be killed.
 
-Lives here: a few processes kept warm, started when they are first needed, killed when whoever waits for them gives up, and
-started anew. Does not belong here: what they do (``fold_process``).
+A few processes are kept warm: started when first needed, killed when whoever waits for them gives up, and started again. What
+they do is in ``fold_process``.
 
-A thread that works on megabytes cannot be stopped, and single calls of it (JSON, a regular expression, a copy) hold the
-interpreter for hundreds of milliseconds, in which the event loop serves nobody. A process of its own costs others no more than a
-core.
+A thread that works on megabytes cannot be stopped, and some of its calls (JSON, a regular expression, a copy) hold the
+interpreter for hundreds of milliseconds, during which the event loop serves nobody. A separate process costs others no more than
+a core.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
 """Large conversations that another process folded first, as after a restart, taken over by the one that serves.
 
-Lives here: which conversation is due, and reading it bit by bit while nobody waits for that. Does not belong here: what a bit is
-and how it is folded (``chat.folding``), the other process (``processes``).
+This module chooses the conversation that is due and reads it bit by bit while nobody waits for it. What a bit is and how it is
+folded is up to ``chat.folding``; the other process is in ``processes``.
 
-Nearly all of a large body has to be known to a process that folds it (``chat.folding``). One that goes to the other process would
-go there with every turn, as nothing of it ever becomes known here. From its second request on it is read and folded here too,
-behind its answer and step by step from its beginning on; a step takes no longer than a turn of a smaller conversation. A request
-that comes meanwhile goes to the other process once more.
+A process folds a large body itself only if it already knows nearly all of it (``chat.folding``). Otherwise the body goes to the
+other process with every turn, and nothing of it ever becomes known here. So from a conversation's second such request on, it is
+also read and folded here, behind its answer and step by step from its beginning; a step takes no longer than a turn of a smaller
+conversation. A request that arrives meanwhile goes to the other process once more.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Threads for work of bounded size.
 
-Lives here: an executor whose threads are shared fairly between tenants. Does not belong here: work that may have to be killed
-(``processes``).
+An executor whose threads are shared fairly between tenants. Work that may have to be killed goes to ``processes``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Folds that were given up, as records of the store.
 
-Lives here: their keys and form, and letting the first writer win. Does not belong here: caching them, how requests use them
-    (``chat.abandoning``).
+Their keys and form; the first writer wins. Caching them, and how requests use them, is up to ``chat.abandoning``.
 
 A record says that a fold of this conversation took longer than a request may wait, and what was sent instead. It holds no text.
 """

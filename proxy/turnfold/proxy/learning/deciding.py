@@ -1,14 +1,14 @@
 """The decisions of folds, remembered, in front of the store that other replicas share.
 
-Lives here: memory with a bound, and asking the store, once for each decision. Does not belong here: where something is decided
-(``compression.fold.decisions``), what is believed (``warming``), the form of a record (``learning.decision_records``).
+A bounded memory that asks the store once for each decision. What is decided where is in ``compression.fold.decisions``, what is
+believed in ``warming``, and the form of a record in ``learning.decision_records``.
 
-What the store could not be asked for is decided by packaged defaults and held here. It is written, or gives way to what another
-replica wrote, when the conversation's next decision is made: a moment at which its prefix changes anyway.
+If the store cannot be asked, packaged defaults decide, and the decision is held here. It is written, or replaced by what another
+replica wrote, when the conversation's next decision is made: at that moment its prefix changes anyway.
 
-When something is decided follows from the messages, but for what is decided behind a long rest. So whoever has not served a
-conversation for a while, or could not ask when it last did, asks of each of its requests whether another replica decided
-something there; and so does every decision, of the requests since the one before.
+When something is decided follows from the messages, except for decisions after a long rest. So a process that has not served a
+conversation for a while, or could not ask when it last did, asks at each of its requests whether another replica decided
+something there; and every decision asks about the requests since the previous one.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from functools import lru_cache
 from typing import Final, NamedTuple, Protocol, TypeVar
 
 from turnfold.compression.options import FoldOptions, Precedence, Precedent, WrittenSummary
-from turnfold.proxy.learning.decision_records import Kept, keep_first
+from turnfold.proxy.learning.decision_records import KeptDecisions, keep_first
 from turnfold.proxy.learning.pauses import LONG, Pauses, steady
 from turnfold.proxy.learning.warming import WarmthMemory
-from turnfold.proxy.learning.window_records import Spot
+from turnfold.proxy.learning.window_records import UpstreamModel
 from turnfold.proxy.store.base import Store, StoreError
 
 _CONVERSATIONS: Final = 20_000  # in memory, which takes 40 MB at most
@@ -60,7 +60,7 @@ class Place(NamedTuple):
         label: the client's name for it, else the engine's.
     """
 
-    spot: Spot
+    spot: UpstreamModel
     name: str
     label: str
 
@@ -177,7 +177,7 @@ class Decisions:
         together = (*known.known, *self._alone.get(place, {}).values(), *decided)
         asked = tuple({(one.at, one.prefix): one for one in together}.values())
         try:
-            kept = await self._kept_first(place, asked, unknown)
+            kept = await self._keep_first(place, asked, unknown)
         except StoreError as exc:
             self._heard.get(place, {}).pop(known.newest, None)
             if not decided:  # sent with the decisions that this process last knew
@@ -195,9 +195,9 @@ class Decisions:
         self._hear(place, known, now)
         return kept.held == asked
 
-    async def _kept_first(self, place: Place, asked: Sequence[Precedent], unknown: Mapping[int, str]) -> Kept:
+    async def _keep_first(self, place: Place, asked: Sequence[Precedent], unknown: Mapping[int, str]) -> KeptDecisions:
         if self._store is None:
-            return Kept(tuple(asked))
+            return KeptDecisions(tuple(asked))
         return await keep_first(self._store, place.spot, asked, unknown, self._ttl, place.label)
 
     def _newly_heard(self, place: Place) -> frozenset[str]:
@@ -237,6 +237,6 @@ def _of_any_model(place: Place) -> Place:
 
 
 @lru_cache(maxsize=1024)
-def _shared(spot: Spot) -> Spot:
+def _shared(spot: UpstreamModel) -> UpstreamModel:
     """One shared object for equal spots, since thousands of conversations have the same."""
     return spot

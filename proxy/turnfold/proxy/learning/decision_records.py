@@ -1,10 +1,10 @@
 """What was decided of folds, as records of the store, each under the beginning of the conversation that it was decided for.
 
-Lives here: their keys and form, and letting the first writer win. Does not belong here: caching them (``learning.deciding``),
-    deciding (``compression.fold.decisions``).
+Their keys and form; the first writer wins. Caching them is up to ``learning.deciding``, deciding to
+``compression.fold.decisions``.
 
 A record is never changed, and is found by content: conversations with a common beginning share its decisions. It holds shares and
-    switches, and the text of summaries that were adopted.
+switches, and the text of adopted summaries.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from turnfold.compression.options import FoldDecision, Precedent, Warmth, WrittenSummary
-from turnfold.proxy.learning.window_records import Spot
+from turnfold.proxy.learning.window_records import UpstreamModel
 from turnfold.proxy.store.base import Item, Store
 from turnfold.proxy.store.records import VERSION, decode_record
 
 KIND: Final = "decision"
 
 
-class Kept(NamedTuple):
+class KeptDecisions(NamedTuple):
     """The store's decisions on a conversation.
 
     Attributes:
@@ -35,8 +35,8 @@ class Kept(NamedTuple):
 
 
 async def keep_first(
-    store: Store, spot: Spot, precedents: Sequence[Precedent], requests: Mapping[int, str], ttl: float, conversation: str
-) -> Kept:
+    store: Store, spot: UpstreamModel, precedents: Sequence[Precedent], requests: Mapping[int, str], ttl: float, conversation: str
+) -> KeptDecisions:
     """Store decisions where there are none yet, unless an unknown decision was made after a pause.
 
     Args:
@@ -52,16 +52,16 @@ async def keep_first(
     read = [None if value is None else decode_record(KIND, value, _build) for value in values]
     at_rests = [(at, prefix, one) for (at, prefix, _), one in zip(others, read, strict=True) if one is not None and one.cold]
     if at_rests:
-        return Kept(elsewhere=tuple([Precedent(*one) for one in at_rests]))
+        return KeptDecisions(elsewhere=tuple([Precedent(*one) for one in at_rests]))
     missing = [i for i, value in enumerate(held) if value is None]
     items = [Item(keys[i], _to_bytes(precedents[i]), ttl, conversation) for i in missing]
     written = await asyncio.gather(*(store.swap(None, item) for item in items))
     lost = [i for i, won in zip(missing, written, strict=True) if not won]
     later = dict(zip(lost, await store.get([keys[i] for i in lost]), strict=True)) if lost else {}
-    return Kept(tuple(_held(one, later.get(i, held[i])) for i, one in enumerate(precedents)))
+    return KeptDecisions(tuple(_stored_decision(one, later.get(i, held[i])) for i, one in enumerate(precedents)))
 
 
-def _held(own: Precedent, value: bytes | None) -> Precedent:
+def _stored_decision(own: Precedent, value: bytes | None) -> Precedent:
     """The stored decision, or our own if it was just written or this release cannot read the stored one."""
     decision = None if value is None else decode_record(KIND, value, _build)
     return own if decision is None else Precedent(own.at, own.prefix, decision)

@@ -1,6 +1,6 @@
 """Which conversations are left unfolded, to measure what folding does.
 
-Lives here: the choice, and the receipt's reason. Does not belong here: acting on it (``folding``), comparing (``books.report``).
+The choice, and the reason that the receipt gives. ``chat.folding`` acts on it; ``books.report`` compares.
 """
 
 from __future__ import annotations

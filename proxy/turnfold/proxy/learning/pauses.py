@@ -1,10 +1,10 @@
 """How long conversations have rested.
 
-Lives here: when the newest request of each came, in memory with a bound, in front of what was recorded. Does not belong here:
-what a rest means for a cache (``compression.warmth``), records.
+A bounded memory of when the newest request of each conversation came, in front of what was recorded. What a rest means for a
+cache is in ``compression.warmth``.
 
-What passes in this process is told by a clock that nobody sets; what others recorded, by the time of day. Where the two say
-different things the shorter rest counts, so that a clock that is set never makes a cache seem cold.
+Time within this process is measured by a clock that nobody sets; what others recorded, by the time of day. If the two disagree,
+the shorter rest counts, so that setting a clock never makes a cache seem cold.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """Which names of a tenant's, tags and models, have sums of their own.
 
-Lives here: a tenant's lists of names in use, and which place a receipt's names get. Does not belong here: the header
-(``http.tags``), sums (``books.rollups``).
+This module keeps a tenant's lists of names in use and says under which name a receipt is counted. The header is read in
+``http.tags``, sums are in ``books.rollups``.
 
-Both come from clients, and a table must not grow with every invented name. The first `most` names of a tenant are counted by
-name, any other as `OTHER`. A name that was not seen for 30 days gives its place away. The lists lie in the store, so they
-survive a restart; processes that write them at the same time may exceed the limit by what the others added meanwhile.
+Both come from clients, and a table must not grow with every invented name. A tenant's first `most` names are counted by name, any
+other as `OTHER`. A name that has not been seen for 30 days gives up its place. The lists are in the store, so they survive a
+restart; processes that write them at the same time may exceed the limit by what the others added meanwhile.
 """
 
 from __future__ import annotations

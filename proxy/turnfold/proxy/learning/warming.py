@@ -1,10 +1,10 @@
 """Beliefs about prompt caches, and conversations whose folds have not paid off.
 
-Lives here: memory of both with a bound, in front of the store that other replicas share. Does not belong here: what counts say
-(``compression.warmth``), whether a request found its cache warm and what a fold saved (``books.baseline``), deciding.
+A bounded memory of both, in front of the store that other replicas share. What counts say is in ``compression.warmth``; whether a
+request found its cache warm and what a fold saved, in ``cache_model``. Nothing is decided here.
 
-What is believed acts only where a fold is decided. So the store is asked in the background, never on a request's way: a process
-that has not heard of a model yet begins with what is usual at its prices.
+Beliefs matter only where a fold is decided, so the store is asked in the background, never while a request waits. A process that
+has not heard of a model yet starts with what is usual at its prices.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Final
 from turnfold.compression.options import FoldDecision
 from turnfold.compression.warmth import WarmthCounts, belief, is_cold_after, merge, observe
 from turnfold.proxy.learning.warmth_records import add_counts, discard_counts, read_counts
-from turnfold.proxy.learning.window_records import Spot
+from turnfold.proxy.learning.window_records import UpstreamModel
 from turnfold.proxy.store.base import Store, StoreError
 
 _KEPT: Final = 10_000
@@ -45,14 +45,14 @@ class WarmthMemory:
 
     def __init__(self, store: Store | None = None) -> None:
         self._store = store
-        self._entries: OrderedDict[Spot, _WarmthEntry] = OrderedDict()
+        self._entries: OrderedDict[UpstreamModel, _WarmthEntry] = OrderedDict()
         self._caching: OrderedDict[tuple[str, str], None] = OrderedDict()  # tenants' upstreams that were seen to: for any model
         self._braked: OrderedDict[tuple[str, str], None] = OrderedDict()
         self._unheard = asyncio.Event()
         self._lock = Lock()
         self._forgotten = 0
 
-    def decision(self, spot: Spot, conversation: str, usual: FoldDecision, pause: float = 0.0) -> FoldDecision:
+    def decision(self, spot: UpstreamModel, conversation: str, usual: FoldDecision, pause: float = 0.0) -> FoldDecision:
         """The decision that is due for a conversation now, if any.
 
         Args:
@@ -68,7 +68,7 @@ class WarmthMemory:
             caches = sum(seen.warm) > 0 or (spot.tenant, spot.upstream) in self._caching
             return FoldDecision(belief(seen, usual.warmth), braked, caches=caches, cold=is_cold_after(seen, pause))
 
-    def observe(self, spot: Spot, elapsed: float, *, loop: bool, warm: bool) -> None:
+    def observe(self, spot: UpstreamModel, elapsed: float, *, loop: bool, warm: bool) -> None:
         """Count a request that showed whether the cache was warm, `elapsed` seconds after the previous one."""
         with self._lock:
             entry = self._entry(spot)
@@ -112,7 +112,7 @@ class WarmthMemory:
                 entry.wanted = False
                 await self._sync(self._store, spot, entry)
 
-    async def _sync(self, store: Store, spot: Spot, entry: _WarmthEntry) -> None:
+    async def _sync(self, store: Store, spot: UpstreamModel, entry: _WarmthEntry) -> None:
         with self._lock:
             if self._entries.get(spot) is not entry:  # forgotten in the meantime
                 return
@@ -127,7 +127,7 @@ class WarmthMemory:
             with self._lock:
                 entry.shared, entry.own = before, merge(seen, entry.own)
 
-    def _entry(self, spot: Spot) -> _WarmthEntry:
+    def _entry(self, spot: UpstreamModel) -> _WarmthEntry:
         entry = self._entries.setdefault(spot, _WarmthEntry())
         self._entries.move_to_end(spot)
         while len(self._entries) > _KEPT:

@@ -1,7 +1,7 @@
 """What was learned of prompt caches, as records of the store.
 
-Lives here: their keys and form, adding to one, listing them. Does not belong here: memory in front of them
-(``learning.warming``), what counts say (``compression.warmth``).
+Their keys and form, adding to one, and listing them. The memory in front of them is ``learning.warming``; what counts say is in
+``compression.warmth``.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from turnfold.compression.warmth import WarmthCounts, merge
-from turnfold.proxy.learning.window_records import Spot, storable_name
+from turnfold.proxy.learning.window_records import UpstreamModel, storable_name
 from turnfold.proxy.store.base import Item, Key, Scope, Store, key_pages
 from turnfold.proxy.store.records import VERSION, decode_record, encode_record
 
@@ -21,7 +21,7 @@ _TRIES: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class WarmthRecord:
-    """The observations of an upstream's and model's cache; names as in `Spot`, at most 200 characters."""
+    """The observations of an upstream's and model's cache; names as in `UpstreamModel`, at most 200 characters."""
 
     upstream: str
     model: str
@@ -41,11 +41,11 @@ class WarmthRecord:
         return cls(str(value["upstream"]), str(value["model"]), WarmthCounts.from_json(value))
 
 
-def _key(spot: Spot) -> Key:
+def _key(spot: UpstreamModel) -> Key:
     return spot.key_of(_KIND)
 
 
-async def read_counts(store: Store, spot: Spot) -> WarmthCounts:
+async def read_counts(store: Store, spot: UpstreamModel) -> WarmthCounts:
     """The counts of all processes.
 
     Raises:
@@ -59,7 +59,7 @@ def _counts(value: bytes | None) -> WarmthCounts:
     return WarmthCounts() if record is None else record.counts
 
 
-async def add_counts(store: Store, spot: Spot, seen: WarmthCounts) -> WarmthCounts:
+async def add_counts(store: Store, spot: UpstreamModel, seen: WarmthCounts) -> WarmthCounts:
     """Add one process's counts. Returns those of all.
 
     Raises:
@@ -75,7 +75,7 @@ async def add_counts(store: Store, spot: Spot, seen: WarmthCounts) -> WarmthCoun
     return counts
 
 
-async def discard_counts(store: Store, spot: Spot) -> None:
+async def discard_counts(store: Store, spot: UpstreamModel) -> None:
     """Delete the counts of a spot.
 
     Raises:

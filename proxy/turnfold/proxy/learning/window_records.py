@@ -1,11 +1,11 @@
 """What was learned of upstreams and models, as records of the store.
 
-Lives here: the form of a record, listing records, and having them forgotten everywhere. Does not belong here: memory in front of
-them (``learning.windows``), what a figure means (``compression.calibration``).
+The form of a record, listing records, and having them forgotten everywhere. The memory in front of them is ``learning.windows``;
+what a figure means is in ``compression.calibration``.
 
-Every process holds in memory what it knows, and would write back what another one forgot. So what is forgotten leaves a mark with
-a random name, and a record says under which marks it was learned: where a mark is another now, the record counts for nothing,
-whoever wrote it and when. There is a mark for each upstream and model, and one for all of a tenant's.
+Every process holds what it knows in memory, and would write back what another one forgot. So forgetting leaves a mark with a
+random name, and a record says under which marks it was learned. If a mark has changed since, the record counts for nothing,
+whoever wrote it and when. There is a mark for each upstream and model, and one for each tenant.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _LONGEST: Final = 200  # characters of a name in a record; clients choose the mo
 Marks = tuple[str, str]
 
 
-class Spot(NamedTuple):
+class UpstreamModel(NamedTuple):
     """The subject of a record: the credential's tenant, the upstream's origin, and the model's name."""
 
     tenant: str
@@ -65,7 +65,7 @@ class WindowRecord:
         retry_at: Unix time from which the learned window is tested again.
         tries: how often the test was postponed.
         marks: the marks in force when it was learned.
-        upstream, model: as in `Spot`, at most 200 characters each; "" in records of the first release, which named none.
+        upstream, model: as in `UpstreamModel`, at most 200 characters each; "" in records of the first release, which named none.
     """
 
     known: Learned
@@ -91,7 +91,7 @@ class WindowRecord:
         return any(mark and mark != own for mark, own in zip(now, self.marks, strict=True))
 
 
-async def read_record(store: Store, spot: Spot) -> tuple[WindowRecord | None, Marks]:
+async def read_record(store: Store, spot: UpstreamModel) -> tuple[WindowRecord | None, Marks]:
     """The valid record of an upstream and model, or None; and the current marks.
 
     Raises:
@@ -103,7 +103,7 @@ async def read_record(store: Store, spot: Spot) -> tuple[WindowRecord | None, Ma
     return (None if record is None or record.is_forgotten(marks) else record), marks
 
 
-async def write_record(store: Store, spot: Spot, record: WindowRecord, ttl: float) -> None:
+async def write_record(store: Store, spot: UpstreamModel, record: WindowRecord, ttl: float) -> None:
     """Store a record for `ttl` seconds.
 
     Raises:
@@ -179,7 +179,7 @@ def storable_name(name: str) -> str:
     return name[:_LONGEST].encode("utf-8", "replace").decode("utf-8")
 
 
-def _to_bytes(record: WindowRecord, spot: Spot) -> bytes:
+def _to_bytes(record: WindowRecord, spot: UpstreamModel) -> bytes:
     known = record.known
     return encode_record(
         {

@@ -1,12 +1,11 @@
 """Memory of what was learned about each upstream and model.
 
-Lives here: memory with a bound and a time to live, in front of the store that other replicas and later starts share. Does not
-belong here: what a figure means (``compression.calibration``), the form of a record (``learning.window_records``), any text of a
-conversation.
+A bounded memory with a time to live, in front of the store that other replicas and later starts share. What a figure means is in
+``compression.calibration``, the form of a record in ``learning.window_records``. It never holds any text of a conversation.
 
-Keys carry the tenant: two credentials may have two windows for one model, and nothing that one tenant's upstream says
-reaches another's requests. The store is never waited for on a request's way more than once per key in half a minute: so long may
-a process go on with what another one was told to forget. The store's loss only costs learning anew.
+Keys include the tenant: two credentials may have two windows for one model, and nothing that one tenant's upstream says affects
+another's requests. A request waits for the store at most once per key in half a minute; that is how long a process may continue
+with what another one was told to forget. If the store is lost, only learning starts anew.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from turnfold.compression.calibration import Learned, learn_from_refusal, learn_
 from turnfold.proxy.learning.window_records import (
     TTL,
     Marks,
-    Spot,
+    UpstreamModel,
     WindowRecord,
     forget_records,
     list_records,
@@ -66,17 +65,17 @@ class Windows:
         self._patient = patient or store
         self._ttl = ttl
         self._clock = clock
-        self._entries: FairMemory[Spot, _LearnedEntry] = FairMemory(_KEPT)
-        self._longest: FairMemory[tuple[Spot, str], tuple[int, int]] = FairMemory(_KEPT)  # of each conversation
+        self._entries: FairMemory[UpstreamModel, _LearnedEntry] = FairMemory(_KEPT)
+        self._longest: FairMemory[tuple[UpstreamModel, str], tuple[int, int]] = FairMemory(_KEPT)  # of each conversation
 
-    async def learned(self, spot: Spot) -> Learned:
+    async def learned(self, spot: UpstreamModel) -> Learned:
         """What is known of an upstream and model.
 
         Asks the store the first time, and then occasionally whether it was forgotten.
         """
         return (await self._entry(spot)).record.at(self._clock())
 
-    async def _entry(self, spot: Spot) -> _LearnedEntry:
+    async def _entry(self, spot: UpstreamModel) -> _LearnedEntry:
         entry, now = self._entries.get(spot.tenant, spot), self._clock()
         if entry is None or entry.record.until <= now:
             entry = await self._load(spot, None)
@@ -91,7 +90,7 @@ class Windows:
         """Whether to ask the store for it again."""
         return entry.record.until <= now or (self._store is not None and entry.checked_at + FORGOTTEN_WITHIN <= now)
 
-    async def _load(self, spot: Spot, known: _LearnedEntry | None) -> _LearnedEntry:
+    async def _load(self, spot: UpstreamModel, known: _LearnedEntry | None) -> _LearnedEntry:
         """The record in memory, unless it was forgotten; else the one in the store; else an empty one."""
         kept, marks = await self._fetch(spot)
         now = self._clock()
@@ -101,7 +100,7 @@ class Windows:
             kept = WindowRecord(Learned(), now + self._ttl, marks=marks or ("", ""))
         return _LearnedEntry(kept, now)
 
-    async def _fetch(self, spot: Spot) -> tuple[WindowRecord | None, Marks | None]:
+    async def _fetch(self, spot: UpstreamModel) -> tuple[WindowRecord | None, Marks | None]:
         if self._store is None:
             return None, None
         try:
@@ -109,17 +108,17 @@ class Windows:
         except StoreError:
             return None, None
 
-    def longest_report(self, spot: Spot, conversation: str | None) -> tuple[int, int]:
+    def longest_report(self, spot: UpstreamModel, conversation: str | None) -> tuple[int, int]:
         """Our count and the upstream's for the longest reported prompt of a conversation; zeros if unknown."""
         return (0, 0) if conversation is None else self._longest.get(spot.tenant, (spot, conversation)) or (0, 0)
 
-    def note_report(self, spot: Spot, conversation: str | None, ours: int, reported: int) -> None:
+    def note_report(self, spot: UpstreamModel, conversation: str | None, ours: int, reported: int) -> None:
         """Note that an upstream reported a prompt of `ours` tokens for a conversation."""
         if conversation is not None:
             before = self.longest_report(spot, conversation)
             self._longest.put(spot.tenant, (spot, conversation), longest(before, ours, reported))
 
-    def learn_at_once(self, spot: Spot, ours: int, reported: int, own: tuple[int, int] = (0, 0)) -> bool:
+    def learn_at_once(self, spot: UpstreamModel, ours: int, reported: int, own: tuple[int, int] = (0, 0)) -> bool:
         """Call `learn_from_usage` if that needs no store access. Returns whether it did; if not, nothing was learned."""
         entry, now = self._entries.get(spot.tenant, spot), self._clock()
         if entry is None or self._is_due(entry, now):
@@ -130,17 +129,17 @@ class Windows:
         self._take_over(spot, entry, after)
         return True
 
-    async def learn_from_usage(self, spot: Spot, ours: int, reported: int, own: tuple[int, int] = (0, 0)) -> Learned:
+    async def learn_from_usage(self, spot: UpstreamModel, ours: int, reported: int, own: tuple[int, int] = (0, 0)) -> Learned:
         """Learn from the usage reported for a request of `ours` tokens; `own` is the earlier `longest_report`."""
         entry = await self._entry(spot)
         return await self._learn(spot, entry, learn_from_usage(entry.record.known, ours, reported, own))
 
-    async def learn_from_refusal(self, spot: Spot, limit: int | None, theirs: int | None) -> Learned:
+    async def learn_from_refusal(self, spot: UpstreamModel, limit: int | None, theirs: int | None) -> Learned:
         """Learn from a request that overflowed."""
         entry = await self._entry(spot)
         return await self._learn(spot, entry, learn_from_refusal(entry.record.known, limit, theirs))
 
-    async def learn_binding(self, spot: Spot) -> Learned:
+    async def learn_binding(self, spot: UpstreamModel) -> Learned:
         """Learn from a request that was refused because the messages before its thinking had changed."""
         entry = await self._entry(spot)
         return await self._learn(spot, entry, replace(entry.record.known, binds_thinking=True))
@@ -159,7 +158,7 @@ class Windows:
                 await self._write(self._patient, spot, entry)
         return await list_records(self._patient, tenant, self._clock())
 
-    def _of(self, tenant: str) -> list[tuple[Spot, _LearnedEntry]]:
+    def _of(self, tenant: str) -> list[tuple[UpstreamModel, _LearnedEntry]]:
         found = ((spot, self._entries.peek(tenant, spot)) for spot in self._entries.keys(tenant))
         return [(spot, entry) for spot, entry in found if entry is not None]
 
@@ -179,7 +178,7 @@ class Windows:
         Takes effect here at once, and in other processes within `FORGOTTEN_WITHIN` seconds.
         """
         everything = upstream is None and model is None
-        exact = Spot(tenant, upstream, model).key if upstream is not None and model is not None else None
+        exact = UpstreamModel(tenant, upstream, model).key if upstream is not None and model is not None else None
         listed = await self.records(tenant)
         keys = [key for key, record in listed if everything or key == exact or _matches(record, upstream, model)]
         for spot in self._entries.keys(tenant):
@@ -189,7 +188,7 @@ class Windows:
             await forget_records(self._patient, tenant, None if everything else keys)
         return len(keys)
 
-    async def _learn(self, spot: Spot, entry: _LearnedEntry, after: Learned) -> Learned:
+    async def _learn(self, spot: UpstreamModel, entry: _LearnedEntry, after: Learned) -> Learned:
         writes = self._is_worth_writing(entry, after)
         self._take_over(spot, entry, after)
         if self._store is not None and writes:
@@ -197,7 +196,7 @@ class Windows:
                 await self._write(self._store, spot, entry)
         return after
 
-    async def _write(self, store: Store, spot: Spot, entry: _LearnedEntry) -> None:
+    async def _write(self, store: Store, spot: UpstreamModel, entry: _LearnedEntry) -> None:
         """Store the current record; if that fails, it is stored with the next report."""
         entry.unwritten = 0
         try:
@@ -216,7 +215,7 @@ class Windows:
         told = _telling(after) != _telling(before)
         return told or entry.unwritten + 1 >= _REPORTS_PER_WRITE or len(before.ratios) < 3
 
-    def _take_over(self, spot: Spot, entry: _LearnedEntry, after: Learned) -> None:
+    def _take_over(self, spot: UpstreamModel, entry: _LearnedEntry, after: Learned) -> None:
         """Use this record from now on."""
         before = entry.record.known
         if after == before:
@@ -224,9 +223,9 @@ class Windows:
         entry.record = replace(entry.record, known=after, upstream=storable_name(spot.upstream), model=storable_name(spot.model))
         entry.unwritten += 1
         if _telling(after) != _telling(before):
-            entry.record = self._put_off(entry.record)
+            entry.record = self._postpone_test(entry.record)
 
-    def _put_off(self, record: WindowRecord) -> WindowRecord:
+    def _postpone_test(self, record: WindowRecord) -> WindowRecord:
         """The record with a new age, so that its window is tested again later than the last time."""
         now, known = self._clock(), record.known
         until = now + self._ttl
@@ -235,7 +234,7 @@ class Windows:
         tries = min(record.tries + 1, len(_RETRIES))
         return replace(record, until=until, tries=tries, retry_at=now + _RETRIES[tries - 1])
 
-    def _keep(self, spot: Spot, entry: _LearnedEntry) -> None:
+    def _keep(self, spot: UpstreamModel, entry: _LearnedEntry) -> None:
         self._entries.put(spot.tenant, spot, entry)
 
 

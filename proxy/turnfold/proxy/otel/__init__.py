@@ -1,0 +1,1 @@
+"""Traces by OpenTelemetry, loaded only if tracing is on."""

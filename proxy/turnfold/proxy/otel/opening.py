@@ -1,7 +1,6 @@
 """Opening tracing, if it is configured.
 
-Lives here: the choice, and what is said where the extra is missing. Does not belong here: spans (``spans``, which is
-not loaded as long as tracing is off).
+This module decides whether to trace, and says so if the extra is missing. ``spans`` is not even imported while tracing is off.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Whose trace a request belongs to (W3C Trace Context).
 
-Lives here: reading and writing ``traceparent``. Does not belong here: spans (``spans``), any library of OpenTelemetry's.
+This module reads and writes ``traceparent`` without any library of OpenTelemetry's. Spans are in ``spans``.
 """
 
 from __future__ import annotations

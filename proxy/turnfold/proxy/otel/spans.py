@@ -1,7 +1,7 @@
 """Spans and log records by OpenTelemetry's SDK, over OTLP/HTTP.
 
-Lives here: a request's spans, by the semantic conventions for generative AI, and its receipt as a log record. Does not belong
-here: text of messages. This is the one module that imports OpenTelemetry; it is loaded only where tracing is on.
+A request's spans, by the semantic conventions for generative AI, and its receipt as a log record; never the text of messages. No
+other module imports OpenTelemetry, and this one is loaded only where tracing is on.
 
 All spans of a request are made when it has ended, from the times that its stations left behind, so nothing is added to the way of
 a request:

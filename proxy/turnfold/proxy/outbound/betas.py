@@ -1,7 +1,7 @@
 """Anthropic's beta header.
 
-Lives here: naming features that a forwarded request uses in addition to those that its client named. Does not belong here:
-which features (each wire reads that from a body).
+This module names the features that a forwarded request uses in addition to those that its client named. Each wire format reads
+them from a body.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Where one request goes, as the stations of a request pass it on.
 
-Lives here: the value, and what it asks of an upstream. Does not belong here: choosing one (``destinations``), and the HTTP client
-(``upstream``), which the process that folds need not load.
+The value, and what it asks of an upstream. ``destinations`` chooses one. The HTTP client is in ``upstream``, so that the process
+that folds need not load it.
 """
 
 from __future__ import annotations

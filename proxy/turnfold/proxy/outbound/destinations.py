@@ -1,7 +1,7 @@
 """Which upstream a request is for.
 
-Lives here: OpenAI's and Anthropic's upstreams side by side, and the choice between them. Does not belong here: the
-choice's value (``destination``), connections (``upstream``), credentials (``http.tenancy`` holds one for each).
+OpenAI's and Anthropic's upstreams side by side, and the choice between them. The choice is a ``destination``; connections are in
+``upstream``, and ``http.tenancy`` holds a credential for each.
 
 The choice is made by the path, and where both providers have the same path by the header that only one has:
 

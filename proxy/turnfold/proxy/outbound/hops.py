@@ -1,7 +1,7 @@
 """Requests that come back to the Turnfold that sent them.
 
-Lives here: the header that names the Turnfolds a request has passed, and the refusal of one that comes round again. Does not
-belong here: looking at addresses before the start (``preflight``).
+This module defines the header that names the Turnfolds a request has passed, and refuses one that comes round again.
+``preflight`` compares addresses before the start.
 
 Each server has an id of its own; processes of one server have different ones, so the number of hops is bounded as well. The
 header is not sent to the providers themselves: no request comes back from there.

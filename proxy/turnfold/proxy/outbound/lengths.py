@@ -1,11 +1,11 @@
 """Responses with a repeated content-length.
 
-Lives here: a repeated ``content-length`` as a single one, before aiohttp's parser sees it. Does not belong here: which answers
-are refused (the parser's business: lengths that differ, a length beside chunks, bytes behind the body).
+A repeated ``content-length`` becomes a single one before aiohttp's parser sees it. Which answers are refused remains the parser's
+business: lengths that differ, a length beside chunks, bytes behind the body.
 
-Some servers behind a gateway send the header twice, or as a list ("5, 5"). Where all values are the same a recipient may take
-them as one (RFC 9110 section 8.6); the parser refuses every repeat. Only a head that arrives in one packet is mended: waiting
-for the rest of others would be a parser of its own.
+Some servers behind a gateway send the header twice, or as a list ("5, 5"). If all values are equal, a recipient may treat them as
+one (RFC 9110 section 8.6); the parser refuses every repeat. Only a head that arrives in one packet is mended: waiting for the
+rest of others would take a parser of its own.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Everything that is not ours and not a chat completion: raw bytes, both ways, streamed.
 
-Lives here: one exchange with the upstream without a look at its content. Must not: buffering, parsing.
+One exchange with the upstream without a look at its content. Nothing is buffered or parsed.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
-class Passing:
+class PassedRequest:
     """What is logged of a request: `status` is the upstream's, None until it has answered; `left`: the client went before."""
 
     id: str
@@ -48,7 +48,9 @@ class Passthrough:
         log: gets each request once it has ended, and the milliseconds that it took.
     """
 
-    def __init__(self, destinations: Destinations, gate: Gate, log: Callable[[Passing, float], None] = lambda *_: None) -> None:
+    def __init__(
+        self, destinations: Destinations, gate: Gate, log: Callable[[PassedRequest, float], None] = lambda *_: None
+    ) -> None:
         self._destinations = destinations
         self._gate = gate
         self._log = log
@@ -59,7 +61,7 @@ class Passthrough:
         Raises:
             Refused: Turnfold answers with an error, which names the request by its id in the log.
         """
-        passing = Passing(new_request_id(), scope["method"], scope["path"], time.perf_counter())
+        passing = PassedRequest(new_request_id(), scope["method"], scope["path"], time.perf_counter())
         try:
             await self._pass(passing, scope, receive, send)
         except Refused as refused:
@@ -68,7 +70,7 @@ class Passthrough:
         finally:
             self._log(passing, (time.perf_counter() - passing.started) * 1000)
 
-    async def _pass(self, passing: Passing, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _pass(self, passing: PassedRequest, scope: Scope, receive: Receive, send: Send) -> None:
         inbound = Inbound(scope, receive)
         to = self._destinations.of(scope)
         brought = inbound.headers
@@ -76,7 +78,7 @@ class Passthrough:
         headers = self._gate.keyless(brought) if is_keyless else self._gate.admit(brought, to.keys).headers
         await while_present(inbound, self._exchange(passing, to, sendable(forwarded_headers(headers)), inbound, send))
 
-    async def _exchange(self, passing: Passing, to: Destination, headers: RawHeaders, inbound: Inbound, send: Send) -> None:
+    async def _exchange(self, passing: PassedRequest, to: Destination, headers: RawHeaders, inbound: Inbound, send: Send) -> None:
         body = inbound.chunks() if inbound.has_body else None
         try:
             answer = await to.upstream.send(passing.method, to.url, headers, body)

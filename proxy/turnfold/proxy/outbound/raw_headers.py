@@ -1,7 +1,7 @@
 """Requests whose headers are forwarded byte for byte, even if they are not UTF-8.
 
-Lives here: from bytes to the text that aiohttp takes and back to the same bytes on the wire; what aiohttp adds. Does not belong
-here: which headers are sent.
+This module turns bytes into text that aiohttp accepts and back into the same bytes on the wire, and names what aiohttp adds.
+Which headers are sent is decided elsewhere.
 
 aiohttp encodes header values as UTF-8, and there is no text whose UTF-8 is just any bytes. Where a value is not UTF-8 (RFC 9110
 section 5.5 calls it opaque; clients send ISO 8859-1), every byte outside of ASCII in the request's headers becomes one character

@@ -1,7 +1,7 @@
 """Relaying bytes from the upstream to the client, unchanged and without buffering.
 
-Lives here: passing a response on. Must not: changing a byte of a body, ending what the upstream did not end, buffering:
-ASGI's ``send`` waits while the client does not read, and so does our reading from the upstream.
+This module changes no byte of a body, never ends what the upstream did not end, and buffers nothing: ASGI's ``send`` waits while
+the client does not read, and so does our reading from the upstream.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Trusted authorities and the client certificate for upstream connections.
 
-Lives here: the TLS context from the settings, and what is wrong with its files, in one line. Does not belong here: connections.
+This module makes the TLS context from the settings, and says in one line what is wrong with their files. It opens no connection.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The way to the upstream.
 
-Lives here: the HTTP client, the mapping of paths, errors of the network as Turnfold's exceptions. Does not belong here:
-anything of a client's connection, JSON, retries (SDKs retry by themselves, and a chat completion is billed).
+The HTTP client, the mapping of paths, and network errors as Turnfold's exceptions. It knows nothing of the client's connection or
+of JSON, and never retries: SDKs retry by themselves, and a chat completion is billed.
 
 Why aiohttp itself and not httpx over it: that transport joins repeated headers, normalises paths, and keeps a cookie jar
 for all tenants together. Here aiohttp is told to add nothing, to undo no coding, to keep no cookies.
@@ -40,7 +40,7 @@ from turnfold.proxy.http.limits import check_path
 from turnfold.proxy.http.refusals import RawHeaders, Refused
 from turnfold.proxy.outbound.hops import with_hop
 from turnfold.proxy.outbound.lengths import Connector
-from turnfold.proxy.outbound.posting import Parsing, PostAnswer, Posting
+from turnfold.proxy.outbound.posting import ParserLimits, PostAnswer, Posting
 from turnfold.proxy.outbound.raw_headers import RawHeadersRequest, as_text
 from turnfold.proxy.outbound.trust import tls_context
 
@@ -50,7 +50,7 @@ _PIECE: Final = 65536
 _WHOLE: Final = 2**18  # bytes of a body that are written at once: that takes less than the same in pieces, and no part of a ms
 _LONGEST_LINE: Final = 2**16
 _MOST_HEADERS: Final = 1000
-_PARSING: Final[Parsing] = {
+_PARSING: Final[ParserLimits] = {
     "read_bufsize": _READ_BUFFER,
     "max_line_size": _LONGEST_LINE,
     "max_field_size": _LONGEST_LINE,

@@ -1,7 +1,6 @@
 """``/admin``: the report, the export of receipts, deletion, figures for Prometheus.
 
-Lives here: the admin routes: parameters in, figures out. Does not belong here: arithmetic (``report``), the admin token (the
-gate).
+Parameters go in, figures come out. The arithmetic is in ``books.report``; the gate checks the admin token.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Answers of Turnfold's own routes.
 
-Lives here: JSON answers, and the translation of exceptions into answers. Does not belong here: decisions of a route.
+JSON answers, and the translation of exceptions into answers. A route decides what to answer.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def missing_model(exc: ModelMissing) -> Response:
     return error(409, "model_missing", str(exc), exc.field)
 
 
-def _told_operators(exc: StoreFailed) -> Response:
+def _store_failure(exc: StoreFailed) -> Response:
     return error(503, "store_unavailable", f"The store answers with an error: {str(exc).rstrip('.')}.")
 
 
@@ -120,7 +120,7 @@ _ANSWERS: Final[Answers] = MappingProxyType(
 
 #: As above, for those who may see what the store says.
 _FOR_ADMINS: Final[Answers] = MappingProxyType(
-    {kind: _told_operators if kind is StoreFailed else render for kind, render in _ANSWERS.items()}
+    {kind: _store_failure if kind is StoreFailed else render for kind, render in _ANSWERS.items()}
 )
 
 

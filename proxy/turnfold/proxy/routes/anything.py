@@ -1,7 +1,5 @@
 """A path parameter that matches any text.
 
-Lives here: the convertor. Does not belong here: routes.
-
 Starlette's own ``path`` stops at a line break, so a path with ``%0A`` would miss Turnfold's own routes and go upstream.
 """
 

@@ -1,6 +1,6 @@
 """Turnfold's own API: the list of its operations.
 
-Lives here: which operations there are, and the parts that they share. Does not belong here: any operation.
+The operations and the parts that they share; each operation has a module of its own.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """``/v1/cache``: figures of the compression cache, and emptying it, for the caller's own tenant.
 
-Lives here: from counts to an answer. Does not belong here: the cache.
+This module turns counts into an answer. The cache is ``api.cache``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """``POST /v1/compress``: three layers of a text.
 
-Lives here: body to request, result to answer. Does not belong here: compression, storage.
+A body becomes a request, a result becomes an answer. Compression and storage are in ``api.compressions``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """``/v1/conversation``: a stored conversation that stays within its token budget.
 
-Lives here: bodies to messages, histories to answers. Does not belong here: concurrency (``conversations``), the operations of a
-history.
+Bodies become messages, histories become answers. Concurrency is handled in ``api.conversations``, the operations of a history in
+the engine.
 """
 
 from __future__ import annotations

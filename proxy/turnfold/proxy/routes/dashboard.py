@@ -1,7 +1,7 @@
 """``/admin/``: the dashboard's page, signing in, and the figures that only the page asks for.
 
-Lives here: requests in, answers out. Does not belong here: who may sign in (``dashboard.entrance``), figures
-(``dashboard.overview``, ``dashboard.newest``).
+Requests go in, answers come out. Who may sign in is decided in ``dashboard.entrance``; figures come from ``dashboard.overview``
+and ``dashboard.newest``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Deleting what is kept of a tenant, or of one of its conversations.
 
-Lives here: whose data a request names, and its answer. Does not belong here: deleting (``deletion.forgetting``).
+This module finds out whose data a request names, and answers. ``deletion.forgetting`` deletes.
 """
 
 from __future__ import annotations

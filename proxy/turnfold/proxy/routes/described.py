@@ -1,7 +1,7 @@
 """Routes that read their requests themselves, described for the API's document.
 
-Lives here: one entry for each of them. Does not belong here: what they do (``state``, ``admin``, ``data``, ``windows``, ``ops``,
-``model_calls``), operations (these describe themselves).
+One entry for each of them. What they do is in ``state``, ``admin``, ``data``, ``windows``, ``ops`` and ``model_calls``;
+operations describe themselves.
 
 A test compares this table with the routes that the app serves.
 """

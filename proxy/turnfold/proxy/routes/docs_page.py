@@ -1,9 +1,9 @@
 """``GET /docs``: the API's document as a page.
 
-Lives here: from the document to HTML, and the page's style. Does not belong here: what is described (``openapi``).
+This module turns the document into HTML, with the page's style. What is described comes from ``openapi``.
 
-The page is made here because the usual renderers weigh 0.9 MB of script and want inline styles; this one has no script, nothing
-from elsewhere, and keeps to the strictest content security policy.
+The page is made here because the usual renderers weigh 0.9 MB of script and need inline styles. This one has no script, loads
+nothing from elsewhere, and keeps to the strictest content security policy.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """``POST /v1/drill-down``: a layer of a section, folded by the proxy or cut by the API.
 
-Lives here: id in, text out. Does not belong here: how originals are kept (``section_records``), how layers are made
-(``section_layers``).
+An id goes in, text comes out. How originals are kept is in ``section_records``, how layers are made in ``section_layers``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Examples for the API's document.
 
-Lives here: a request and an answer for each call, and an error for each status. Does not belong here: schemas; a test holds every
-example against its own, and against what a server really answers.
+A request and an answer for each call, and an error for each status, without schemas: a test holds every example against its own
+schema, and against what a server really answers.
 """
 
 from __future__ import annotations

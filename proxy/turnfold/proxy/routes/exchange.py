@@ -1,6 +1,6 @@
 """``POST /v1/exchange``: a text for another agent, in the form that it asks for (row C13).
 
-Lives here: headers to a demand, the result to an answer. Does not belong here: the choice (``turnfold.compression.negotiate``).
+Headers become a demand, the result becomes an answer. ``turnfold.compression.negotiate`` makes the choice.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """``POST /v1/messages/compress`` and ``/v1/messages/uncompress``: shorten messages, and restore them byte for byte.
 
-Lives here: body to request, result to answer. Does not belong here: compression, storage (``roundtrips``).
+A body becomes a request, a result becomes an answer. Compression is up to the engine, storage to ``api.roundtrips``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The paths on which a model is asked for a turn, in each provider's format.
 
-Lives here: which path has which format, and parsing a request's head into a `ChatRequest`. Does not belong here: the stations
-(``service``), where a request goes (``outbound.destinations``).
+This module knows which path has which format, and parses a request's head into a `ChatRequest`. The stations are in
+``chat.service``; ``outbound.destinations`` decides where a request goes.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from starlette.convertors import PathConvertor, register_url_convertor
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from turnfold.compression.wire.chat import CHAT
 from turnfold.compression.wire.conversation import Wire
-from turnfold.compression.wire.messages import MESSAGES
-from turnfold.compression.wire.responses import RESPONSES
+from turnfold.compression.wire.formats.chat import CHAT
+from turnfold.compression.wire.formats.messages import MESSAGES
+from turnfold.compression.wire.formats.responses import RESPONSES
 from turnfold.config.settings import Settings
 from turnfold.proxy.chat.exchange import ChatRequest, RequestTrace
 from turnfold.proxy.chat.service import Service

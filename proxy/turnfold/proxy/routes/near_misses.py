@@ -1,10 +1,10 @@
 """Paths that are almost Turnfold's own.
 
-Lives here: telling such a path from one that is meant for the upstream, and its answer. Does not belong here: the routes,
-and other methods of their paths (``ops``).
+This module tells such a path from one that is meant for the upstream, and answers it. Other methods of Turnfold's own paths are
+answered in ``ops``.
 
-Every path that Turnfold does not know goes upstream. A call of its own whose path is misspelt would go there too, and its text,
-which is meant to stay on this machine, with it. The provider has no such route, so nothing is lost by naming the right one.
+Every path that Turnfold does not know goes upstream. So would a call of Turnfold's own with a misspelt path, together with its
+text, which is meant to stay on this machine. The provider has no such route, so nothing is lost by naming the right one.
 """
 
 from __future__ import annotations
@@ -51,11 +51,11 @@ class NearMisses:
         path = scope["path"]
         if path.endswith("/") and (meant := path.rstrip("/")) in self._paths:
             raise Refused(404, "not_found", f"Turnfold has no route {path}; {meant} has no slash at its end.")
-        if meant := self._meant(_name(path)):
+        if meant := self._similar_routes(_name(path)):
             raise Refused(404, "not_found", f"Turnfold has no route {path[:200]!r}; it has {meant}.")
         await self._app(scope, receive, send)
 
-    def _meant(self, name: str) -> str:
+    def _similar_routes(self, name: str) -> str:
         """The routes whose name this is, or nearly is; empty if it is none of ours."""
         if not name or name in _THEIRS:
             return ""

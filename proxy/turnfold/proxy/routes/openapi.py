@@ -1,7 +1,7 @@
 """The API's document (OpenAPI 3.1): every route that Turnfold serves.
 
-Lives here: from operations and descriptions to a document, and ``GET /openapi.json``. Does not belong here: hand-written
-schemas (the models generate them), the page (``docs_page``).
+Operations and descriptions become a document, served at ``GET /openapi.json``. Schemas are generated from the models, never
+written by hand; the page is in ``docs_page``.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ def _describe(call: Described, schemas: Mapping[Any, Any]) -> dict[str, Any]:
         "summary": call.summary,
         **({"description": call.description} if call.description else {}),
         "parameters": [_parameter(parameter) for parameter in call.parameters],
-        "responses": {"200": _done(call, schemas, example), **_refusals(call, schemas)},
+        "responses": {"200": _success_response(call, schemas, example), **_refusals(call, schemas)},
         "security": _SECURITY[call.access],
     }
     if call.body is not Nothing:
@@ -128,7 +128,7 @@ def _describe(call: Described, schemas: Mapping[Any, Any]) -> dict[str, Any]:
     return described
 
 
-def _done(call: Described, schemas: Mapping[Any, Any], example: Mapping[str, Any]) -> dict[str, Any]:
+def _success_response(call: Described, schemas: Mapping[Any, Any], example: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(call.answer, tuple):
         content: dict[str, Any] = {kind: {} for kind in call.answer}
     else:

@@ -1,7 +1,7 @@
 """Turnfold's own API as a table of operations: each is validated, served and documented from the same entry.
 
-Lives here: what an operation is, reading its body, dispatch by method. Does not belong here: what any operation does, the
-document (``openapi``).
+This module defines what an operation is, reads its body and dispatches by method. What an operation does is up to its own module;
+the document is made in ``openapi``.
 
 A path of the API belongs to Turnfold with every method: a method that is not served gives 405 and never goes upstream.
 """

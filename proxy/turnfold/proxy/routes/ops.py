@@ -1,7 +1,7 @@
 """Liveness and readiness. The upstream is never called, because a call might be billed.
 
-Lives here: ``/healthz`` and ``/readyz``, and what is answered to other methods of Turnfold's own paths. Does not belong
-here: anything that needs a credential, paths that are misspelt (``near_misses``).
+``/healthz`` and ``/readyz``, and the answer to other methods of Turnfold's own paths. Nothing here needs a credential; misspelt
+paths are answered in ``near_misses``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Parameters of a request, as all of Turnfold's own routes take them.
 
-Lives here: refusing unknown ones of a URL, ranges of time, the header of administrators. Does not belong here: what a route asks
-for, its description (``described``).
+This module refuses unknown URL parameters and reads time ranges and the administrators' header. What a route asks for is up to
+the route; its description is in ``described``.
 """
 
 from __future__ import annotations

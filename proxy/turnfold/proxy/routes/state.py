@@ -1,7 +1,7 @@
 """``/v1/state``: read, set and delete a conversation's state, and preview a message.
 
-Lives here: parsing and rendering of these four calls. Does not belong here: who may call (the caller passes `authorise`), where
-records are stored (a store of three methods), rules of the state.
+This module parses and renders these four calls. The caller passes `authorise`, which decides who may call, and a store of three
+methods; the rules of the state are in the engine.
 """
 
 from __future__ import annotations

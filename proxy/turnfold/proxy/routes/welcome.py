@@ -1,6 +1,6 @@
 """``/``: the service's name and health. Never forwarded.
 
-Lives here: a page for browsers, JSON for programs. Does not belong here: probing (``ops``), the dashboard.
+A page for browsers, JSON for programs. Probing is in ``ops``, the dashboard in ``dashboard``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """``/v1/windows`` and ``/admin/windows``: what was learned of upstreams' windows, and forgetting it.
 
-Lives here: from parameters to records, from records to answers. Does not belong here: learning, remembering.
+Parameters become records, records become answers. Learning and remembering is up to ``learning.windows``.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The command as a process: its signals and its exit status.
 
-Lives here: starting it, passing signals on, waiting. Does not belong here: its environment, the proxy.
+This module starts the command, passes signals on, and waits. Its environment comes from ``environment``.
 
-The command stays in our process group, as under ``env`` or ``nice``, so terminals and job control treat both as one job: what is
-typed (Ctrl-C, Ctrl-Z) reaches it from the terminal itself, and is not passed on a second time.
+The command stays in our process group, as under ``env`` or ``nice``, so terminals and job control treat both as one job: whatever
+is typed (Ctrl-C, Ctrl-Z) reaches it from the terminal itself and is not passed on a second time.
 """
 
 from __future__ import annotations

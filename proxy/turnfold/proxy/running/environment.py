@@ -1,7 +1,7 @@
 """The variables by which clients find their API.
 
-Lives here: reading base URLs from an environment, writing the proxy's into one. Does not belong here: reading the process's own
-environment, options of particular tools (``tools``).
+This module reads base URLs from an environment, and writes the proxy's into one. It never reads the process's own environment;
+options of particular tools are in ``tools``.
 
 Nothing is taken from a variable of Turnfold's own here: ``config.sources`` reads those.
 """

@@ -1,13 +1,13 @@
 """Where the requests of a command go: through a proxy of its own, or through one that runs.
 
-Lives here: the choice. Does not belong here: starting anything.
+Only the choice is made here; nothing is started.
 
-Settings of Turnfold's own say first what the upstreams are. Where they do not, base URLs that the environment names for clients
-become the upstreams, each for its format: with neither of the two set, nothing changes hands. In particular Anthropic's requests
-go where they would have gone without us, and not to whatever ``OPENAI_BASE_URL`` names.
+Turnfold's own settings say first what the upstreams are. If they do not, base URLs that the environment names for clients become
+the upstreams, each for its format; if neither is set, nothing is redirected. In particular, Anthropic's requests go where they
+would have gone without us, not to whatever ``OPENAI_BASE_URL`` names.
 
-A base URL that is a Turnfold already is used as it is, since folding twice gains nothing; and one at the address where Turnfold
-would listen, but does not, is what ``--print-env`` once exported: it is no upstream.
+A base URL that already is a Turnfold is used as it is, since folding twice gains nothing. One at the address where Turnfold would
+listen, but does not, is what ``--print-env`` once exported: it is no upstream.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The proxy in a thread of this process, silent.
 
-Lives here: its socket, its log file, starting and stopping it. Does not belong here: which settings it has.
+Its socket, its log file, and how it is started and stopped. Its settings come from the plan.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """One run from its start to its end.
 
-Lives here: the order: the proxy, the command in its environment, the figures. Does not belong here: how any of them works,
-printing.
+The proxy, the command in its environment, then the figures, in this order. Each is done by a module of its own.
 """
 
 from __future__ import annotations
@@ -20,14 +19,14 @@ _FAILED = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class RunResult:
     """How a run ended: its exit status, and what is to be said."""
 
     status: int
     lines: tuple[str, ...]
 
 
-def run_session(plan: RunPlan, command: Sequence[str], environment: Mapping[str, str], given: Mapping[str, str]) -> Ended:
+def run_session(plan: RunPlan, command: Sequence[str], environment: Mapping[str, str], given: Mapping[str, str]) -> RunResult:
     """Run a command through Turnfold.
 
     Args:
@@ -41,14 +40,16 @@ def run_session(plan: RunPlan, command: Sequence[str], environment: Mapping[str,
         find_program(command[0], environment)  # before the start, which takes a second
         if plan.running:
             status = _run_at(plan.running, command, {**environment, **key_variables(plan.settings, environment)})
-            return Ended(status, (f"the requests went through the Turnfold at {plan.running}", "turnfold report has the figures"))
+            return RunResult(
+                status, (f"the requests went through the Turnfold at {plan.running}", "turnfold report has the figures")
+            )
         with logging_to_file() as log:
             return _run_beside(plan, command, {**environment, **upstream_variables(plan.settings), **given}, log)
     except CommandNotStarted as exc:
-        return Ended(exc.status, (str(exc),))
+        return RunResult(exc.status, (str(exc),))
 
 
-def _run_beside(plan: RunPlan, command: Sequence[str], environment: Mapping[str, str], log: RunLog) -> Ended:
+def _run_beside(plan: RunPlan, command: Sequence[str], environment: Mapping[str, str], log: RunLog) -> RunResult:
     tally, listener = Tally(), listen()
     port = listener.getsockname()[1]
     try:
@@ -56,9 +57,9 @@ def _run_beside(plan: RunPlan, command: Sequence[str], environment: Mapping[str,
             keys = key_variables(plan.settings, environment)
             status = _run_at(f"http://{OWN_HOST}:{port}", command, {**environment, **keys})
     except ProxyNotStarted as exc:
-        return Ended(_FAILED, (f"{exc}; the log is {log.path}",))
+        return RunResult(_FAILED, (f"{exc}; the log is {log.path}",))
     noted = (f"something went wrong; the log is {log.path}",) if log.problem or (tally.failures and log.written) else ()
-    return Ended(status, (*tally.lines(), *noted))
+    return RunResult(status, (*tally.lines(), *noted))
 
 
 def _run_at(origin: str, command: Sequence[str], environment: Mapping[str, str]) -> int:

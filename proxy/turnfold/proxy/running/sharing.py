@@ -1,7 +1,7 @@
 """Finding out what runs at an address.
 
-Lives here: whether a Turnfold answers there, whether it is this user's with the same settings, and which of its parts are down; a
-client for such addresses. Does not belong here: what follows from it.
+Whether a Turnfold answers there, whether it is this user's with the same settings, and which of its parts are down; also a client
+for such addresses. ``plan`` decides what follows.
 """
 
 from __future__ import annotations
@@ -58,14 +58,14 @@ def is_same_turnfold(origin: str, settings: Settings) -> bool:
 
 def parts_down(origin: str) -> list[str]:
     """Parts of a running Turnfold that do not work, as ``/readyz`` tells them; none where nobody answers it."""
-    checks = _told(_get(origin, "/readyz", {})).get("checks")
+    checks = _json_object(_get(origin, "/readyz", {})).get("checks")
     return [name for name, state in checks.items() if state == "down"] if isinstance(checks, dict) else []
 
 
 def store_problem(origin: str, token: SecretStr | None) -> str:
     """Why the store of a running Turnfold does not work, as the admin of this token is told; "" if that is not known."""
     headers = {} if token is None else {"x-turnfold-admin-token": token.get_secret_value()}
-    told = _told(_get(origin, "/admin/ledger", headers))
+    told = _json_object(_get(origin, "/admin/ledger", headers))
     problems = (part.get("problem") for part in (told.get("store"), told.get("ledger")) if isinstance(part, dict))
     return next((str(problem) for problem in problems if problem), "")
 
@@ -76,7 +76,7 @@ def _health(origin: str, **parameters: str) -> Mapping[str, str]:
     return answer.headers if answer is not None and answer.status_code == 200 else {}
 
 
-def _told(answer: httpx.Response | None) -> dict[str, Any]:
+def _json_object(answer: httpx.Response | None) -> dict[str, Any]:
     """The object that an answer holds; none where it holds no such thing."""
     try:
         value = None if answer is None else answer.json()

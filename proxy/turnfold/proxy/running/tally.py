@@ -1,7 +1,6 @@
 """What one run saved.
 
-Lives here: sums over the receipts of one process, and the lines at the end. Does not belong here: what counts as saved
-(``books``).
+Sums over the receipts of one process, and the lines at the end. What counts as saved is decided in ``books``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """What known commands need besides the environment.
 
-Lives here: a function for each such command, by the name of its program. Does not belong here: variables that many tools read
-(``environment``).
+There is a function for each such command, by the name of its program. Variables that many tools read are in ``environment``.
 """
 
 from __future__ import annotations

@@ -1,0 +1,1 @@
+"""Encryption of what the store keeps."""

@@ -1,7 +1,7 @@
 """Values sealed with AES-256-GCM.
 
-Lives here: the form of a sealed value, keys and their rotation. Does not belong here: what is sealed (``store.sealed``).
-Needs the package cryptography, an extra.
+The form of a sealed value, keys and their rotation. ``store.sealed`` decides what is sealed. This module needs the package
+cryptography, an extra.
 
 A sealed value is a mark, four bytes that name its key, a random nonce, and what AES-GCM makes of the value (NIST SP 800-38D). The
 associated data is the place where it belongs, so that a value that was moved to another one does not open.

@@ -1,6 +1,6 @@
 """How a sealed value is told from others.
 
-Lives here: the mark. Does not belong here: anything that needs the package cryptography.
+Only the mark is here, so that nobody who merely asks needs the package cryptography.
 """
 
 from __future__ import annotations

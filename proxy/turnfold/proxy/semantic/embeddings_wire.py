@@ -1,6 +1,6 @@
 """The wire of ``/v1/embeddings``.
 
-Lives here: the limits of a request, its body, and the reading of an answer. Does not belong here: sending, keys, dollars.
+This module knows the limits of a request, writes its body and reads an answer. It sends nothing and knows no keys or prices.
 
 Limits of OpenAI's (API reference, "Create embeddings", ``input``; July 2026): an array of 2,048 inputs at most, none of them
 empty or of more than 8,192 tokens, and 300,000 tokens in all. A vocabulary of byte pairs never has more tokens than a text has

@@ -1,6 +1,7 @@
 """The protocol of an encoder.
 
-Lives here: its protocol, its failure, and the form of a vector. Does not belong here: any encoder, where vectors are kept.
+The protocol, its failure, and the form of a vector. Encoders have modules of their own; where vectors are kept is no concern of
+theirs.
 
 A vector is int8, `dimension` bytes long. Each is scaled so that its largest number is 127: only its direction counts, so vectors
 are compared by their cosine and never by their length.
@@ -19,7 +20,7 @@ import numpy.typing as npt
 from yarl import URL
 
 from turnfold.proxy.asking.own_upstream import Caller
-from turnfold.proxy.asking.purse import Payer
+from turnfold.proxy.asking.spending import Payer
 
 _LARGEST: Final = 127
 
@@ -29,7 +30,7 @@ class EncoderFailed(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Errand:
+class VectorRequest:
     """The request on whose behalf vectors are computed.
 
     Attributes:
@@ -77,11 +78,11 @@ class Encoder(Protocol):
         """Whether vectors may be made only while the request is served that they are made for: it pays with its own key."""
         ...
 
-    def is_ready(self, errand: Errand) -> bool:
+    def is_ready(self, errand: VectorRequest) -> bool:
         """Whether it can be called now."""
         ...
 
-    async def encode(self, texts: Sequence[str], errand: Errand) -> Encoded:
+    async def encode(self, texts: Sequence[str], errand: VectorRequest) -> Encoded:
         """A vector a text, in order: one that depends on that text alone. Several may call at once.
 
         Raises:

@@ -1,11 +1,11 @@
 """Similarities by sentence vectors: decided once per user message, stored, repeated.
 
-Lives here: asking for a question's vector within its time, deciding, and remembering what was decided, in front of the store that
-replicas share. Does not belong here: making vectors of passages (``vectors``), what a likeness is worth (``compression.fold``).
+This module asks for a question's vector within a time limit, decides, and remembers the decision in front of the store that
+replicas share. Vectors of passages are made in ``vectors``; what a likeness is worth is up to ``compression.fold``.
 
-Nothing is decided but for a user message that ends a request, and for which something is recalled. What was decided is kept
-before the request goes out, the first writer wins, and every replica and the whole tool loop under that message go by it. Of a
-message that was answered already nothing is decided any more: where nothing was kept, its recall goes by words, as it did.
+A decision is made only for a user message that ends a request and for which something is recalled. It is stored before the
+request goes out; the first writer wins, and every replica and the whole tool loop under that message follow it. A message that
+has already been answered gets no new decision: if none was stored, its recall continues to go by words.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from turnfold.compression.fold.likeness import likeness, nothing_known, private_
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import Likeness
 from turnfold.compression.text.private import is_private
-from turnfold.compression.wire.conversation import Message
+from turnfold.compression.wire.message import Message
 from turnfold.config.settings import Settings
 from turnfold.proxy.asking.own_upstream import Caller, host_of
-from turnfold.proxy.asking.purse import Payer
+from turnfold.proxy.asking.spending import Payer
 from turnfold.proxy.chat.exchange import Exchange
 from turnfold.proxy.chat.own_models import end_nothing
 from turnfold.proxy.chat.receipts import Recorder
 from turnfold.proxy.incidents import Incidents
 from turnfold.proxy.learning.deciding import Place
-from turnfold.proxy.semantic.encoder import Encoder, EncoderFailed, Errand
+from turnfold.proxy.semantic.encoder import Encoder, EncoderFailed, VectorRequest
 from turnfold.proxy.semantic.local_encoder import open_local
 from turnfold.proxy.semantic.upstream_encoder import UpstreamEncoder
 from turnfold.proxy.semantic.vector_records import LikenessRecords
@@ -140,12 +140,12 @@ class Likenesses:
             return end_nothing
         return self._vectors.begin(self._errand(exchange, place), conversation.messages)
 
-    def _errand(self, exchange: Exchange, place: Place) -> Errand:
+    def _errand(self, exchange: Exchange, place: Place) -> VectorRequest:
         """No credential of a client's outlives its request: it goes along only where that request ends the errand."""
         request, vectors = exchange.request, self._vectors
         headers = request.headers if vectors is not None and vectors.encoder.only_while_served else ()
         caller = Caller(host_of(request.to.url), headers)
-        return Errand(Payer(request.tenant, place.label), place.spot.model, caller, _without_secrets(request.to.url))
+        return VectorRequest(Payer(request.tenant, place.label), place.spot.model, caller, _without_secrets(request.to.url))
 
     def known(self, messages: Sequence[Message], place: Place) -> tuple[Likeness, ...]:
         """See the protocol."""
@@ -167,7 +167,7 @@ class Likenesses:
         made = [found or await self._first(messages, one, place, errand) for one, found in zip(wanted, held, strict=True)]
         return tuple(self._remember(place, one) for one in made)
 
-    async def _first(self, messages: Sequence[Message], unknown: Likeness, place: Place, errand: Errand) -> Likeness:
+    async def _first(self, messages: Sequence[Message], unknown: Likeness, place: Place, errand: VectorRequest) -> Likeness:
         """What is decided of a user message of which the store has nothing."""
         made = unknown
         if not any(m.role in ("assistant", "tool") for m in messages[unknown.at :]):
@@ -184,7 +184,7 @@ class Likenesses:
         kept: Likeness = self._kept.get(key, lambda: made, lambda one: _ENTRY + sum(34 + len(part) for part in one.by_message))
         return kept
 
-    async def _measure(self, messages: Sequence[Message], user: int, errand: Errand) -> Likeness | None:
+    async def _measure(self, messages: Sequence[Message], user: int, errand: VectorRequest) -> Likeness | None:
         """The likeness by the vectors that there are; None where there are none, or the question's own is not there in time."""
         vectors, text = self._vectors, question_text(messages, user)
         if vectors is None or not text.strip() or _is_private(messages, user, text) or not vectors.reads(text):
@@ -204,7 +204,7 @@ class Likenesses:
             _log.info("recall uses only words: %s", type(exc).__name__)
         return None
 
-    async def _question(self, text: str, errand: Errand, encoder: Encoder) -> bytes | None:
+    async def _question(self, text: str, errand: VectorRequest, encoder: Encoder) -> bytes | None:
         """A question's vector. Where nobody waits for it any more a call that is under way goes on, since it has to be paid, and
         its price to be known; but none with a client's own key."""
         task = asyncio.get_running_loop().create_task(_encode(text, errand, encoder), name="vectors")
@@ -219,7 +219,7 @@ class Likenesses:
         return task.result()
 
 
-async def _encode(text: str, errand: Errand, encoder: Encoder) -> bytes | None:
+async def _encode(text: str, errand: VectorRequest, encoder: Encoder) -> bytes | None:
     try:
         return (await encoder.encode([text], errand)).vectors[0]
     except EncoderFailed:

@@ -1,6 +1,6 @@
 """A local model as an encoder.
 
-Lives here: running it beside the event loop, and the CPU time that it takes. Does not belong here: the model (``onnx_encoder``).
+This module runs the model beside the event loop and bounds the CPU time that it takes. The model is in ``onnx_encoder``.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from yarl import URL
 
 from turnfold.config.semantic import SemanticSettings
 from turnfold.proxy.asking.own_upstream import Caller
-from turnfold.proxy.asking.purse import Payer
-from turnfold.proxy.semantic.encoder import Encoded, EncoderFailed, Errand
+from turnfold.proxy.asking.spending import Payer
+from turnfold.proxy.semantic.encoder import Encoded, EncoderFailed, VectorRequest
 from turnfold.proxy.semantic.onnx_encoder import OnnxEncoder, find_files
 
 _AT_ONCE: Final = 8  # between two pauses
@@ -47,12 +47,12 @@ class LocalEncoder:
         self.knows = model.knows
         self.failures: Counter[str] = Counter()
 
-    def is_ready(self, errand: Errand) -> bool:
+    def is_ready(self, errand: VectorRequest) -> bool:
         """Always."""
         del errand
         return True
 
-    async def encode(self, texts: Sequence[str], errand: Errand) -> Encoded:
+    async def encode(self, texts: Sequence[str], errand: VectorRequest) -> Encoded:
         """See the protocol."""
         del errand
         try:
@@ -61,9 +61,9 @@ class LocalEncoder:
             self.failures["model"] += 1
             raise
 
-    def trial(self) -> Errand:
+    def trial(self) -> VectorRequest:
         """An errand for a trial."""
-        return Errand(Payer(""), "", Caller("", ()), URL())
+        return VectorRequest(Payer(""), "", Caller("", ()), URL())
 
     def _run(self, texts: Sequence[str]) -> Encoded:
         """Vectors, and the CPU seconds that they took."""

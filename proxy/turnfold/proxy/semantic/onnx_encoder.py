@@ -1,6 +1,6 @@
 """A sentence-embedding model in ONNX format, run on this machine.
 
-Lives here: finding its files, loading and running it. Does not belong here: what its vectors are for.
+This module finds the model's files, loads it and runs it, whatever its vectors are used for.
 
 onnxruntime and tokenizers come with the extra ``turnfold[semantic]``, and are imported when a model is set. Nothing is ever
 downloaded, and nothing reported: recent builds of onnxruntime send events to Microsoft (its Privacy.md) unless that is switched

@@ -1,10 +1,10 @@
 """The upstream's ``/v1/embeddings`` as an encoder.
 
-Lives here: whether it may be asked now, asking it, what that costs, and what follows from a refusal. Does not belong here: the
-wire (``embeddings_wire``), whose key a call carries (``asking.own_upstream``), what vectors are used for.
+This module decides whether the upstream may be asked now, asks it, counts what that costs, and draws the consequences of a
+refusal. The wire is in ``embeddings_wire``; ``asking.own_upstream`` chooses the key.
 
-Nothing that goes wrong here is an error for anybody: there is no vector then, and words decide. A credential that is refused, a
-limit that is reached, and an upstream that fails several times in a row are left alone for a while; the log says so once.
+A failure here is never an error for the caller: there is no vector then, and words decide. A refused credential, a reached limit
+and an upstream that fails several times in a row are left alone for a while; the log says so once.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from turnfold.config.settings import Settings
 from turnfold.proxy.asking.asker import Bill
 from turnfold.proxy.asking.breaker import Breaker
 from turnfold.proxy.asking.own_upstream import Caller, Headers, OwnAccess, OwnUpstream, PostedAnswer
-from turnfold.proxy.asking.purse import Payer, Purse
 from turnfold.proxy.asking.receipt import record_own_calls
+from turnfold.proxy.asking.spending import Payer, SpendingCaps
 from turnfold.proxy.chat.receipts import OwnCall, Recorder, Usage
 from turnfold.proxy.semantic.embeddings_wire import (
     EmbeddingsAnswer,
@@ -41,7 +41,7 @@ from turnfold.proxy.semantic.embeddings_wire import (
     read_answer,
     write_request,
 )
-from turnfold.proxy.semantic.encoder import Encoded, EncoderFailed, Errand
+from turnfold.proxy.semantic.encoder import Encoded, EncoderFailed, VectorRequest
 from turnfold.proxy.store.base import Store
 
 _LONGEST_CALL: Final = 30.0  # seconds
@@ -117,7 +117,7 @@ class UpstreamEncoder:
         self._upstream = OwnUpstream(settings, access)
         self._follows = semantic.url is None
         self._asked_dimensions = semantic.dimensions
-        self._purse = Purse(store, semantic.dollars_per_day, None, 0.0, _SPEND)
+        self._caps = SpendingCaps(store, semantic.dollars_per_day, None, 0.0, _SPEND)
         self._shared = _new_breaker()
         self._breakers: OrderedDict[str, Breaker] = OrderedDict()
         self._base64: bool | None = None  # whether the upstream accepts base64; None if unknown
@@ -150,17 +150,17 @@ class UpstreamEncoder:
         """Whether the operator has a key for it, or it needs none."""
         return self._upstream.credential(self.trial().caller) is not None
 
-    def trial(self) -> Errand:
+    def trial(self) -> VectorRequest:
         """An errand for a trial."""
-        return Errand(Payer(""), "", Caller(self._upstream.host, ()), self._upstream.url("/v1/embeddings"))
+        return VectorRequest(Payer(""), "", Caller(self._upstream.host, ()), self._upstream.url("/v1/embeddings"))
 
-    def is_ready(self, errand: Errand) -> bool:
+    def is_ready(self, errand: VectorRequest) -> bool:
         """See the protocol. Text goes to another host than its conversation only where a setting names that host."""
         if self._follows and errand.caller.host != self._upstream.host:
             return False
         return self._upstream.credential(errand.caller) is not None and not any(one.is_open for one in self._breakers_of(errand))
 
-    async def encode(self, texts: Sequence[str], errand: Errand) -> Encoded:
+    async def encode(self, texts: Sequence[str], errand: VectorRequest) -> Encoded:
         """See the protocol."""
         vectors: list[bytes] = []
         progress = _Progress()
@@ -171,7 +171,7 @@ class UpstreamEncoder:
             vectors += [one if one is not None else bytes(self.dimension) for one in made]
         return Encoded(vectors, progress.seconds)
 
-    async def _encode(self, inputs: Sequence[str], errand: Errand, progress: _Progress) -> list[bytes | None]:
+    async def _encode(self, inputs: Sequence[str], errand: VectorRequest, progress: _Progress) -> list[bytes | None]:
         """Vectors; None for a text that is refused.
 
         Of a refused call the halves are tried: it had too many texts, or one that this upstream does not take. In the first case
@@ -189,7 +189,7 @@ class UpstreamEncoder:
             self.most_texts = min(self.most_texts, len(inputs) - middle)
         return [*halves[0], *halves[1]]
 
-    async def _call(self, inputs: Sequence[str], errand: Errand, progress: _Progress) -> list[bytes] | None:
+    async def _call(self, inputs: Sequence[str], errand: VectorRequest, progress: _Progress) -> list[bytes] | None:
         """Vectors; None where the call is refused for its texts.
 
         Raises:
@@ -198,7 +198,7 @@ class UpstreamEncoder:
         if not self.is_ready(errand):
             raise EncoderFailed("no call is made now")
         most = self._dollars(sum(len(one.encode()) + 2 for one in inputs)) or 0.0
-        if not await self._purse.reserve(errand.payer, most):
+        if not await self._caps.reserve(errand.payer, most):
             raise self._failed("budget", errand)
         started = time.monotonic()
         answer = await self._send(inputs, errand)
@@ -220,14 +220,14 @@ class UpstreamEncoder:
         self._succeeded(errand)
         return said.vectors
 
-    def _succeeded(self, errand: Errand) -> None:
+    def _succeeded(self, errand: VectorRequest) -> None:
         for breaker in self._breakers_of(errand):
             breaker.succeed()
         if self._told:
             _log.log(self._level, "%s returns vectors again", self.label)
             self._told = ""
 
-    async def _send(self, inputs: Sequence[str], errand: Errand) -> PostedAnswer:
+    async def _send(self, inputs: Sequence[str], errand: VectorRequest) -> PostedAnswer:
         """The answer to one call; status 0 where there is none in time. Where base64 is refused, decimals are asked for."""
         in_base64 = self._base64 is not False
         answer = await self._post(inputs, errand, base64_form=in_base64)
@@ -239,7 +239,7 @@ class UpstreamEncoder:
             self._base64 = True
         return answer
 
-    async def _post(self, inputs: Sequence[str], errand: Errand, *, base64_form: bool) -> PostedAnswer:
+    async def _post(self, inputs: Sequence[str], errand: VectorRequest, *, base64_form: bool) -> PostedAnswer:
         url, header = self._place(errand)
         credential: Headers | None = self._upstream.credential(errand.caller, header)
         if credential is None:
@@ -251,7 +251,7 @@ class UpstreamEncoder:
         except TimeoutError:
             return PostedAnswer(0)
 
-    def _place(self, errand: Errand) -> tuple[URL, bytes]:
+    def _place(self, errand: VectorRequest) -> tuple[URL, bytes]:
         """The URL of a call, and the header that carries the operator's key there."""
         host = self._upstream.host
         found = _DEPLOYMENT.match(errand.url.raw_path) if self._follows and errand.caller.host == host else None
@@ -261,19 +261,19 @@ class UpstreamEncoder:
             return URL(path + query, encoded=True), b"api-key"
         return self._upstream.url("/v1/embeddings"), b"api-key" if _AZURE_HOST.search(host) else b"authorization"
 
-    def _settle(self, usage: Usage, answer: PostedAnswer, most: float, errand: Errand, seconds: float) -> None:
+    def _settle(self, usage: Usage, answer: PostedAnswer, most: float, errand: VectorRequest, seconds: float) -> None:
         """Book a call that went out; a refusal costs nothing, what nobody knows the price of costs the most that it can."""
         told = None if usage.prompt_tokens is None else self._dollars(usage.prompt_tokens)
         refused = answer.status is None or answer.status >= 400
         dollars = told if told is not None else 0.0 if refused else most
-        task = asyncio.get_running_loop().create_task(self._purse.settle(errand.payer, most, dollars))
+        task = asyncio.get_running_loop().create_task(self._caps.settle(errand.payer, most, dollars))
         self._settling.add(task)
         task.add_done_callback(self._settling.discard)
         if self._recorder is not None and not refused:
             bill = Bill([OwnCall("embedding", self._model, usage)])
             record_own_calls(self._recorder, errand.payer, errand.model, "vectors", bill, seconds)
 
-    def _failed(self, reason: str, errand: Errand, answer: PostedAnswer | None = None) -> EncoderFailed:
+    def _failed(self, reason: str, errand: VectorRequest, answer: PostedAnswer | None = None) -> EncoderFailed:
         """What a failure means for the next calls; told once, until a call succeeds."""
         self.failures[reason] += 1
         own, shared = self._breakers_of(errand)
@@ -296,7 +296,7 @@ class UpstreamEncoder:
         """Log level of failures: those of a client's key do not concern the operator."""
         return logging.INFO if self.only_while_served else logging.WARNING
 
-    def _breakers_of(self, errand: Errand) -> tuple[Breaker, Breaker]:
+    def _breakers_of(self, errand: VectorRequest) -> tuple[Breaker, Breaker]:
         """The breakers of the tenant's texts and of the credential; the same one if the credential is the client's."""
         own = self._breaker(errand.payer.tenant)
         return own, own if self.only_while_served else self._shared

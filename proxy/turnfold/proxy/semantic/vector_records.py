@@ -1,6 +1,6 @@
 """Vectors of messages, and what was decided with them, as records of the store.
 
-Lives here: their keys and their form. Does not belong here: memory in front of them (``vectors``, ``likenesses``).
+Their keys and their form. The memory in front of them is in ``vectors`` and ``likenesses``.
 
 Vectors are found by the content of a message, within its tenant: conversations of a tenant share them. A likeness is found by the
 beginning of the conversation that it was decided for, like every decision. The first writer wins; no record is ever changed.
@@ -15,7 +15,7 @@ from hashlib import blake2b
 from typing import Any, Final
 
 from turnfold.compression.options import Likeness
-from turnfold.proxy.learning.window_records import Spot
+from turnfold.proxy.learning.window_records import UpstreamModel
 from turnfold.proxy.semantic.encoder import Encoder
 from turnfold.proxy.store.base import Item, Key, Store
 from turnfold.proxy.store.records import VERSION, decode_record, encode_record
@@ -68,12 +68,12 @@ class LikenessRecords:
         self._store = store
         self._ttl = ttl
 
-    async def find(self, spot: Spot, wanted: Sequence[Likeness]) -> list[Likeness | None]:
+    async def find(self, spot: UpstreamModel, wanted: Sequence[Likeness]) -> list[Likeness | None]:
         """What is kept under the beginnings of those given, in their order."""
         held = await self._store.get([_key(spot, one) for one in wanted])
         return [None if value is None else _read(one, value) for one, value in zip(wanted, held, strict=True)]
 
-    async def keep_first(self, spot: Spot, made: Likeness, conversation: str) -> Likeness:
+    async def keep_first(self, spot: UpstreamModel, made: Likeness, conversation: str) -> Likeness:
         """Keep one where none is kept yet. Returns what is kept now."""
         item = Item(_key(spot, made), _to_bytes(made), self._ttl, conversation)
         if await self._store.swap(None, item):
@@ -82,7 +82,7 @@ class LikenessRecords:
         return made if held is None else held
 
 
-def _key(spot: Spot, one: Likeness) -> Key:
+def _key(spot: UpstreamModel, one: Likeness) -> Key:
     return spot.key_of(_LIKENESS, one.at, one.prefix)
 
 

@@ -1,11 +1,11 @@
 """Vectors of the messages of conversations, made in the background.
 
-Lives here: what is to be made, in which order and at which pace, and what is remembered of it, in front of the store that
-replicas share. Does not belong here: encoders, what vectors are used for (``likenesses``).
+This module decides which vectors to make, in which order and at which pace, and remembers them in front of the store that
+replicas share. It knows the encoder only by its protocol; ``likenesses`` uses the vectors.
 
-No request waits for any of this. Tenants take turns, a few messages at a time; after each piece of work there is a pause, so that
-all of it takes no more than its share of one core. Where a client's own key pays, its vectors are made while its request is
-served, and what is not finished then is dropped, and the key with it.
+No request waits for vectors. Tenants take turns, a few messages at a time, with a pause after each piece of work, so that all of
+it takes no more than its share of one core. If a client's own key pays, its vectors are made while its request is served;
+whatever is not finished then is dropped, and the key with it.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from typing import Final
 from turnfold.compression.fold.likeness import language_of, passage_texts, private_parts
 from turnfold.compression.memo import Memo
 from turnfold.compression.text.private import Range
-from turnfold.compression.wire.conversation import Message
+from turnfold.compression.wire.message import Message
 from turnfold.config.settings import Settings
 from turnfold.proxy.chat.own_models import end_nothing
 from turnfold.proxy.incidents import Incidents
-from turnfold.proxy.semantic.encoder import Encoder, EncoderFailed, Errand
+from turnfold.proxy.semantic.encoder import Encoder, EncoderFailed, VectorRequest
 from turnfold.proxy.semantic.vector_records import VectorRecords
 from turnfold.proxy.store.base import Store, StoreError
 
@@ -46,7 +46,7 @@ class _WaitingText:
     key: bytes
     text: str = field(repr=False)
     private: tuple[Range, ...]
-    errand: Errand
+    errand: VectorRequest
 
 
 class PassageVectors:
@@ -84,7 +84,7 @@ class PassageVectors:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    def begin(self, errand: Errand, messages: Sequence[Message]) -> Callable[[], None]:
+    def begin(self, errand: VectorRequest, messages: Sequence[Message]) -> Callable[[], None]:
         """Have the vectors made that are missing, the oldest message's first; those beyond the bytes of a conversation are not.
 
         Returns:
@@ -98,7 +98,7 @@ class PassageVectors:
         self._queue(errand.payer.tenant, texts)
         return end_nothing
 
-    def _readable(self, errand: Errand, messages: Sequence[Message], missing: Sequence[Message]) -> list[_WaitingText]:
+    def _readable(self, errand: VectorRequest, messages: Sequence[Message], missing: Sequence[Message]) -> list[_WaitingText]:
         """Those that are not inside a private part; of the others it is remembered that they have no vectors."""
         private, found = private_parts(messages) if missing else {}, list[_WaitingText]()
         for message in missing:

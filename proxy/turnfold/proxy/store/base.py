@@ -1,7 +1,7 @@
 """The protocol of a store.
 
-Lives here: the protocol of a store, its values, its exceptions, reading what comes in pages to its end. Does not belong here: any
-back-end, what is kept (sections, conversations, receipts know their own form).
+The protocol, its values and exceptions, and reading paged results to their end. It knows no back-end and no kind of record:
+sections, conversations and receipts know their own form.
 
 Items are small byte strings by key, each with a time to live. Logs and counts are written by the ledger in batches; a batch that
 is sent several times counts once.

@@ -1,6 +1,6 @@
 """A small cache in front of a store.
 
-Lives here: an LRU cache for kinds whose values never change under their id. Does not belong here: kinds that are swapped.
+An LRU cache for kinds whose values never change under their id. Kinds that are swapped are not cached.
 
 A value is served from here for at most `max_age` seconds, so a deletion by another process takes effect within that time; one by
 this process takes effect at once.

@@ -1,7 +1,6 @@
 """Changing a stored item that others may change at the same time.
 
-Lives here: the loop of read, change and swap, its waits, and taking turns within a process. Does not belong here: what is
-changed.
+The loop of read, change and swap, its waits, and turns within a process. The caller passes the change.
 
 In every round one swap succeeds, so the losers only have to try again. Each waits a little longer every time, without randomness:
 rounds are short, and the longest wait is at most one step behind.

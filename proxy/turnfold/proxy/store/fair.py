@@ -1,7 +1,6 @@
 """Space shared by tenants: whose items are evicted when it is full.
 
-Lives here: the fair level, and a memory of recently used values that keeps to it. Does not belong here: the values, times to
-    live.
+The fair level, and a memory of recently used values that keeps to it. It knows neither the values nor their times to live.
 
 When the memory is full, every tenant is cut to the same level, the highest at which all fit. A tenant below it loses nothing,
 however much the others write; a single tenant may use everything.

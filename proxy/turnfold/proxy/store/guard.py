@@ -1,11 +1,11 @@
 """Timeouts and a circuit breaker around any store.
 
-Lives here: how long a call may wait for a store. Does not belong here: fall-backs (callers have their own).
+How long a call may wait for a store. What a caller does instead is up to the caller.
 
-A caller that can do without the store waits a moment at most (`GuardedStore`); one that can't has seconds, whatever happened to
-others (`TimedStore`). A guarded store that fails once is set aside: calls are refused at once while a background task asks it,
-at growing intervals, whether it works again. So a frozen server costs the calls under way one time-out, and later requests
-nothing. A store that answers, but later than a request can wait, goes on serving what nobody waits for (`BackgroundStore`).
+A caller that can do without the store waits only a moment (`GuardedStore`); one that cannot has seconds, whatever happened to
+others (`TimedStore`). A guarded store that fails once is set aside: calls are refused at once while a background task checks, at
+growing intervals, whether it works again. So a frozen server costs the calls in progress one timeout, and later requests nothing.
+A store that answers, but too late for a request, continues to serve work that nobody waits for (`BackgroundStore`).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A store in the memory of this process, and one that stores nothing.
 
-Lives here: the smallest back-ends, for one process, bounded by bytes. Does not belong here: anything that outlives the process.
+The smallest back-ends, for one process, bounded by bytes. Nothing here outlives the process.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """From a store's URL to a store.
 
-Lives here: the back-end for each URL, and its layers. Does not belong here: settings' validation.
+This module knows the back-end for each URL, and its layers. Settings are validated in ``config``.
 
 Around a back-end, from the inside: encryption if there are keys, time-outs and the circuit breaker, the memory of recent
 values.

@@ -1,7 +1,7 @@
 """Stored records that other releases can read: objects with named fields and a version.
 
-Lives here: the version of a record, and what happens to a record that this release cannot read, or that is damaged. Does not
-belong here: the fields of any record (each kind knows its own).
+The version of a record, and what happens to a record that this release cannot read or that is damaged. Each kind of record knows
+its own fields.
 
 A reader takes the fields that it knows and ignores the others, so a new field needs no new version. A writer raises the version
 of its kind only when older readers would misread the rest. Records without a version are those of the first release.

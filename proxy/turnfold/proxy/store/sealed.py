@@ -1,14 +1,14 @@
 """A store whose values are sealed before they reach the back-end.
 
-Lives here: sealing on the way in, opening on the way out, and checking that the keys fit the stored values. Does not belong
-here: the cipher.
+This module seals values on the way in, opens them on the way out, and checks that the keys fit the stored values. The cipher is
+in ``sealing``.
 
 Every item's value is sealed; keys of items, logs (receipts) and counts are not: they hold ids, names and figures, no text. A
 value stored before there were keys is read unencrypted until it expires. A value that no key opens is skipped,
 told once, and never replaced by `swap`.
 
-One item says that the store is sealed, and with which key. A process without a key that fits is refused every call: it would
-write in plain what the operator wants sealed, or find nothing.
+One item says that the store is sealed, and with which key. A process without a matching key is refused every call: it would write
+in plain what the operator wants sealed, or find nothing.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A store in one SQLite file, shared by the processes of a machine.
 
-Lives here: what is read and written, one thread for each, purging, leaving no trace of what was deleted. Does not belong here:
-the file and its connections (``sqlite_file``), time-outs (``guard``).
+Reads and writes, with one thread for each; purging; and leaving no trace of what was deleted. The file and its connections are in
+``sqlite_file``, timeouts in ``guard``.
 
 WAL lets readers work beside the writer. With synchronous=NORMAL nothing is lost if the process dies, and at most the last
 transactions if the machine does. The file contains user text, so only its owner may read it.

@@ -1,7 +1,7 @@
 """The store's SQLite file, and a thread that is connected to it.
 
-Lives here: the schema, making the file and setting a damaged one aside, connections, transactions. Does not belong here: what is
-read and written (``sqlite``), looking for damage (``proxy.file_check``).
+The schema, making the file and setting a damaged one aside, connections, transactions. ``sqlite`` reads and writes;
+``proxy.file_check`` looks for damage.
 
 A file that turns out damaged is kept beside the new one that takes its place.
 """

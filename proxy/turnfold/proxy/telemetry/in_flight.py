@@ -1,6 +1,6 @@
 """Counting requests while they are served.
 
-Lives here: the count, and an ASGI layer around an endpoint. Does not belong here: the gauge (``metrics``).
+The count, and an ASGI layer around an endpoint. The gauge is in ``metrics``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Labels of metrics whose values clients choose.
 
-Lives here: bounding how many values there are. Does not belong here: any metric.
+This module bounds how many values there are. The metrics are in ``metrics``.
 """
 
 from __future__ import annotations

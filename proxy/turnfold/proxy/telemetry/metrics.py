@@ -1,6 +1,6 @@
 """Metrics for Prometheus.
 
-Lives here: the metrics, what a receipt adds to them, rendering, and what several workers need. Does not belong here: HTTP.
+The metrics, what a receipt adds to them, rendering, and what several workers need. Serving them is up to ``routes.admin``.
 
 With several workers each writes its values into files of one directory, and whichever is scraped adds them up
 (prometheus-client's multiprocess mode). The mode is switched on by a variable that must be set before the library is loaded, so
@@ -24,8 +24,8 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disa
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 
-from turnfold.proxy.books.baseline import is_folded
 from turnfold.proxy.books.rollups import RequestCost, is_served
+from turnfold.proxy.cache_model.evidence import is_folded
 from turnfold.proxy.chat.receipts import Receipt
 from turnfold.proxy.learning.places import OTHER
 from turnfold.proxy.telemetry.in_flight import InFlightCount

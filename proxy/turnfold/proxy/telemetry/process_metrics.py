@@ -1,6 +1,6 @@
 """The process's resource usage and build: ``process_*`` as Prometheus' own clients name them, and ``turnfold_build_info``.
 
-Lives here: both, for one process and for several workers. Does not belong here: figures of requests (``metrics``).
+Both are provided for one process and for several workers. Figures of requests are in ``metrics``.
 
 prometheus-client's own collector knows the process that is scraped, and none of its siblings, so each worker writes what that
 collector finds into gauges that are added up; CPU time is a counter, so that a worker's share stays when it ends.

@@ -1,10 +1,10 @@
 """A temporary folder that several processes share and that is cleaned up even after a crash.
 
-Lives here: making such a folder, and removing those whose owner was killed. Does not belong here: their contents.
+This module makes such a folder, and removes those whose owner was killed, whatever they contain.
 
-The owner holds a lock on a file in its folder. The system releases the lock however the process ends, so a folder whose lock is
-free belongs to a process that was killed: the next one to start removes it. A process id would not do: by then it may be another
-process's, and it means nothing in another container that shares the disk.
+The owner holds a lock on a file in its folder. The system releases the lock however the process ends, so a folder with a free
+lock belongs to a process that was killed, and the next process to start removes it. A process id would not do: it may have been
+reused, and it means nothing in another container that shares the disk.
 """
 
 from __future__ import annotations

@@ -1,0 +1,1 @@
+"""Fingerprints of requests: how far one repeats another, told without keeping either."""

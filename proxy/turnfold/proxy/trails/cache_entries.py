@@ -1,11 +1,11 @@
 """What a request leaves in a cache that hits at marks only, told without keeping its text.
 
-Lives here: the places in a request behind which such a cache keeps what stands in front, and how far a later request finds that.
-Does not belong here: caches that keep any prefix (``trail``), dollars.
+This module notes the places in a request up to which such a cache keeps a prefix, and how much of that a later request finds.
+Caches that keep any prefix are covered by ``trail``.
 
-Such a cache (Anthropic's, and OpenAI's from gpt-5.6 on) keeps what ends at a mark of the client's, or with the request. A later
-request finds that if it begins with it, in front of its own last mark. So of each such place a checksum is kept, and of a new
-request those of its beginnings are told too.
+Such a cache (Anthropic's, and OpenAI's from gpt-5.6 on) keeps what ends at one of the client's marks, or with the request. A
+later request finds it if it begins with the same content, before its own last mark. So a checksum is kept for each such place,
+and compared with those of the beginnings of a new request.
 """
 
 from __future__ import annotations

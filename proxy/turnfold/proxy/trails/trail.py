@@ -1,12 +1,12 @@
 """How far one request repeats another, told without keeping either.
 
-Lives here: fingerprints of a body's beginnings. Does not belong here: tokens, dollars, text.
+This module takes fingerprints of a body's beginnings. It counts neither tokens nor dollars, and keeps no text.
 
 A trail holds a checksum of everything up to each whole kilobyte of the messages' JSON. Two trails are equal as far as the
 texts are, so the longest common prefix is found to a kilobyte, from some bytes for each that may lie in the store. CRC-32 is
 enough: it is a statistic's fingerprint, and nobody gains by a false one in his own figures.
 
-Cache marks are left out first (``Wire.unmarked``): they move on from request to request, which no cache takes for a change.
+Cache marks are left out first (``Wire.unmarked``), since they move from request to request and no cache counts that as a change.
 What they ask to have kept goes with the trail (``cache_entries``).
 """
 
@@ -25,8 +25,9 @@ from typing import Any, Final, NamedTuple
 from turnfold.compression.memo import Memo, continued
 from turnfold.compression.wire.bare_parts import lifetime
 from turnfold.compression.wire.cache_marks import mark_of
-from turnfold.compression.wire.conversation import Conversation, family
+from turnfold.compression.wire.conversation import Conversation
 from turnfold.compression.wire.known_bodies import repeats
+from turnfold.compression.wire.message import family
 from turnfold.compression.wire.removal import element_place
 from turnfold.config.prices import takes_breakpoints
 from turnfold.proxy.trails.cache_entries import Entries, KeptPrefix
@@ -191,7 +192,7 @@ class _MarkedTrail(NamedTuple):
     totals: array[int]
 
 
-def _nothing_known() -> _MarkedTrail:
+def _empty_trail() -> _MarkedTrail:
     return _MarkedTrail(b"", Trail(0, b""), array("q", [0]), array("q", [0]), array("L", [0]))
 
 
@@ -206,7 +207,7 @@ def _trail_with_entries(conversation: Conversation, memo: Memo | None) -> Trail:
 
     def run(known: _MarkedTrail | None, same: int) -> _MarkedTrail:
         if known is None or not (border := _settled(known, same, conversation)):
-            known, border = _nothing_known(), 0
+            known, border = _empty_trail(), 0
         steps = min(known.ends[border] // _STEP, len(known.trail.sums) // _WIDTH)
         begin = bisect_right(known.ends, steps * _STEP, hi=border + 1) - 1  # the piece in which the last whole kilobyte ends
         found = list(wire.unmarked_pieces(conversation, known.messages[begin]))

@@ -1,4 +1,4 @@
 """Meanings of a question's words: things of a kind, another spelling, initials.
 
-Lives here: a file each. Does not belong here: what they weigh (``recall.question``).
+There is one file for each. What they weigh is up to ``recall.question``.
 """

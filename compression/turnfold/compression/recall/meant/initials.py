@@ -1,6 +1,6 @@
 """Words of a question that a conversation writes as initials: "blood pressure" and "BP: 139/88".
 
-Lives here: which initials stand for words of a question. Does not belong here: what words weigh (``question``).
+This module finds the initials that stand for words of a question. What words weigh is up to ``question``.
 """
 
 from __future__ import annotations

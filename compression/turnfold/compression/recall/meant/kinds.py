@@ -1,10 +1,10 @@
 """Kinds and names: "which fruit?" matches "two apples", "my job" matches "I fix bikes".
 
-A word that means something else in another language is marked in the table with its own ("kind:german", "chat:french"), and
-counts only where texts are in it. A stem that is a function word's ("ans" and "an") counts nowhere.
+This module gives the terms of words that belong to a word of a question. The words are in ``lexicon/kinds.txt``; what they weigh
+is up to ``question``.
 
-Lives here: the terms of words that belong to a word of a question. Does not belong here: the words (``lexicon/kinds.txt``), what
-they weigh (``question``).
+A word that means something else in another language is marked in the table with its own ("kind:german", "chat:french"), and
+counts only where texts are in it. A stem that is also a function word's ("ans" and "an") counts nowhere.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Words of a question that do not occur in the conversation, as the conversation may spell them.
 
-Lives here: which of its words a word may be meant for. Does not belong here: what a question's words weigh (``question``).
+This module finds the words of the conversation that a word may be meant for. What a question's words weigh is up to ``question``.
 
 People mistype words and leave accents out: "phyiscs", "ou sont mes cles". A word that no passage has would weigh most, being the
 rarest, and find nothing. It stands for those that differ by one slip (Damerau, "A technique for computer detection and correction

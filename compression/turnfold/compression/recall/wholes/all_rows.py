@@ -1,12 +1,12 @@
 """All rows of a table or list, for a question over all of them: an average, a count, the highest, a chart.
 
-Lives here: which rows are meant, and what of them is quoted. Does not belong here: telling such a question
-(``text.dialogue.wanted.row_requests``), where rows stand (``text.records``), how much fits (``quote_choice``).
+This module decides which rows are meant and what of them is quoted. Such a question is recognised in
+``text.dialogue.wanted.row_requests``, rows are found in ``text.records``, and ``quote_choice`` counts how much fits.
 
-The rows are meant that have the question's words in themselves or in what stands above them, of equal ones the newest; where it
-names none but "the table", the newest. Those that have the question's words are quoted, with what stands above all: "the average
-in Berlin". Where no row has them, or some are held against the others ("more than in Berlin"), all are, if there is room; if
-there is none, those that the question needs first ("the cheapest", "above 850"), and it is said that these are not all.
+Meant are the rows with the question's words in themselves or in what stands above them, among equals the newest; if the question
+names none but "the table", the newest table. The rows with the question's words are quoted, with the lines above all rows: "the
+average in Berlin". If no row has them, or some rows are compared with the others ("more than in Berlin"), all rows are quoted if
+there is room. If not, those that the question needs first are ("the cheapest", "above 850"), with a note that they are not all.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def find_rows(
         return FoundWork()
     asked = AskedRows(folded, index)
     every = _all_rows(sources, index, question, memo)
-    meant = _told_apart(every, asked)
+    meant = _singled_out(every, asked)
     if not meant:
         fitting = [(asked.fits(one.text[one.above : one.end]), one.place, one) for one in every]
         fits, _, best = max(fitting, key=lambda one: one[:2], default=(0, 0, None))
@@ -92,7 +92,7 @@ def find_rows(
     return found
 
 
-def _told_apart(every: Sequence[_Rows], asked: AskedRows) -> list[_Rows]:
+def _singled_out(every: Sequence[_Rows], asked: AskedRows) -> list[_Rows]:
     """The rows that a question singles out; empty if it does not.
 
     It may name their place ("the second table"), or words that occur above only one of them ("compare March and April").

@@ -1,10 +1,10 @@
 """Numbered questions and the answers that somebody gave to them in a list of their own: an exam paper, "my answers: 1. ...".
 
-Lives here: which list belongs to one that is quoted. Does not belong here: which one a message is about (``works``,
-``placed_parts``, ``parts.sections``).
+This module finds the list that belongs to a quoted one. Which one a message is about is decided in ``works``, ``placed_parts``
+and ``parts.sections``.
 
-Who has answers graded needs the questions too, and hardly any message names both. Two lists belong together where one has the
-numbers of the other, and either asks.
+Grading answers takes the questions too, and hardly any message names both. Two lists belong together if one has the numbers of
+the other, and either asks.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Everything that a question needs whole: a work, the rows of a table, a part, and what it takes for granted.
 
-Lives here: in which order these are looked for, and what is joined. Does not belong here: finding each (the modules beside it).
+This module fixes the order in which these are looked for, and joins what was found. Each is found in a module beside this one.
 """
 
 from __future__ import annotations
@@ -14,13 +14,14 @@ from turnfold.compression.recall.fence import fence_tokens
 from turnfold.compression.recall.passage_index import PassageIndex
 from turnfold.compression.recall.question import Question, normal_text
 from turnfold.compression.recall.wholes.all_rows import find_rows
-from turnfold.compression.recall.wholes.answer_series import find_answer_series
 from turnfold.compression.recall.wholes.answered_lists import with_answered
 from turnfold.compression.recall.wholes.definitions import find_definitions
-from turnfold.compression.recall.wholes.entries import find_entries
+from turnfold.compression.recall.wholes.exchanges.answer_series import find_answer_series
+from turnfold.compression.recall.wholes.exchanges.entries import find_entries
+from turnfold.compression.recall.wholes.exchanges.game_moves import find_moves
+from turnfold.compression.recall.wholes.exchanges.given_before import find_given
+from turnfold.compression.recall.wholes.exchanges.series import find_series
 from turnfold.compression.recall.wholes.found_work import FoundWork
-from turnfold.compression.recall.wholes.game_moves import find_moves
-from turnfold.compression.recall.wholes.given_before import find_given
 from turnfold.compression.recall.wholes.handed_code import find_code, find_read_code
 from turnfold.compression.recall.wholes.json_values import find_json
 from turnfold.compression.recall.wholes.mails import find_mails
@@ -33,10 +34,9 @@ from turnfold.compression.recall.wholes.parts.failed_tests import find_failed_te
 from turnfold.compression.recall.wholes.parts.keyed_blocks import find_keyed_blocks
 from turnfold.compression.recall.wholes.parts.moments import find_moment
 from turnfold.compression.recall.wholes.parts.printed_parts import find_printed_parts
-from turnfold.compression.recall.wholes.parts.request import PartRequest
 from turnfold.compression.recall.wholes.parts.sections import find_sections
 from turnfold.compression.recall.wholes.placed_parts import find_parts
-from turnfold.compression.recall.wholes.series import find_series
+from turnfold.compression.recall.wholes.request import WholeRequest
 from turnfold.compression.recall.wholes.works.assembled import find_assembled
 from turnfold.compression.recall.wholes.works.named_work import find_work
 from turnfold.compression.recall.wholes.works.remarks import with_remarks
@@ -56,51 +56,42 @@ def find_whole(
     Includes the chat's answers to it, if the question refers back to them.
     """
     asks = normal_text(question)
-    found = _find(sources, index, question, asks, count, memo)
-    if not index.is_talk:
-        return found
-    return with_remarks(found, sources, question.behind, asks, question.whole_room - fence_tokens(count), count, memo)
+    asked = WholeRequest(sources, question.behind, asks, question.whole_room - fence_tokens(count), count, memo)
+    found = _find(asked, index, question)
+    return with_remarks(found, asked) if index.is_talk else found
 
 
-def _find(
-    sources: Sequence[Quotable], index: PassageIndex, question: Question, asks: str, count: Callable[[str], int], memo: Memo
-) -> FoundWork:
+def _find(asked: WholeRequest, index: PassageIndex, question: Question) -> FoundWork:
+    sources, behind, asks, room, count, memo = asked
     is_text = _asks_for_text(question)
     rows = partial(find_rows, sources, index, question, asks, count, memo)
     work = partial(find_work, sources, index, question, asks, count, memo)
     parts = partial(find_parts, sources, question, asks, count)
-    offer = cache(partial(_offer, sources, index, question, asks, count, memo))
-    refers = partial(_referred_to, sources, index, question, asks, offer, count, memo)
+    offer = cache(partial(_offer, asked, index))
+    refers = partial(_referred_to, asked, index, question, offer)
     named = partial(find_named_rows, sources, question, asks, count, memo)
     mails = partial(find_mails, sources, question, asks, count, memo)
     values = partial(find_json, sources, index, question, asks, count, memo)
     if index.is_talk and (step := find_next_parts(sources, question, count, memo)).quotes:
         return step
-    room = question.whole_room - fence_tokens(count)
-    if index.is_talk and (parts_of := find_assembled(sources, question.behind, asks, room, count, memo)).quotes:
+    if index.is_talk and (parts_of := find_assembled(asked)).quotes:
         return parts_of
-    if (part := _named_part(sources, index, question, count, memo)).quotes:
-        return with_answered(part, sources, question.behind, room, count) if index.is_talk else part
+    if (part := _named_part(asked._replace(text=words.apart(question.text)), index, question)).quotes:
+        return with_answered(part, sources, behind, room, count) if index.is_talk else part
     found = FoundWork()
     for find in (mails, work, rows, parts, named) if is_text else (mails, values, rows, refers, work, offer, parts, named):
         one = find()
         if one.quotes:
-            found = with_answered(one, sources, question.behind, room, count) if index.is_talk else one
+            found = with_answered(one, sources, behind, room, count) if index.is_talk else one
             break
         # Even if there is nothing to quote, a work has older forms that must not be quoted, and a table may be too long.
         found = one if one.outdated or one.cut is not None else found
-    return found if question.whole_room == 0 else found.joined(_beside(sources, index, question, found, count, memo))
+    return found if question.whole_room == 0 else found.joined(_beside(asked, index, question, found))
 
 
-def _named_part(
-    sources: Sequence[Quotable], index: PassageIndex, question: Question, count: Callable[[str], int], memo: Memo
-) -> FoundWork:
+def _named_part(asked: WholeRequest, index: PassageIndex, question: Question) -> FoundWork:
     """The part of handed-over material that a question names: of code, a document, data, or a stretch of time."""
-    room = question.whole_room - fence_tokens(count)
-    if room <= 0:
-        return FoundWork()
-    asked = PartRequest(sources, question.behind, words.apart(question.text), room, count, memo)
-    if question.request and not index.is_talk:
+    if asked.room <= 0 or (question.request and not index.is_talk):
         return FoundWork()
     is_of_all = _asks_for_text(question) or _asks_of_all_code(asked)
     finders = (find_failed_tests, find_sections, find_moment, *(() if is_of_all else (find_keyed_blocks, find_numbered_rows)))
@@ -113,73 +104,53 @@ def _named_part(
     return next((one for one in found if one.quotes), FoundWork())
 
 
-def _asks_of_all_code(asked: PartRequest) -> bool:
+def _asks_of_all_code(asked: WholeRequest) -> bool:
     """Whether it is about all code of a conversation, which has blocks as data does: "which classes are there?"."""
     folded = words.fold(asked.text)
     is_general = needs_code(folded) and is_about_all_code(folded)
     return is_general and any(held.definitions for held in code_parts(asked.memo, asked.sources))
 
 
-def _referred_to(
-    sources: Sequence[Quotable],
-    index: PassageIndex,
-    question: Question,
-    asks: str,
-    offer: Callable[[], FoundWork],
-    count: Callable[[str], int],
-    memo: Memo,
-) -> FoundWork:
+def _referred_to(asked: WholeRequest, index: PassageIndex, question: Question, offer: Callable[[], FoundWork]) -> FoundWork:
     """The labelled exchange or the offered item that a question refers to."""
-    room = question.whole_room - fence_tokens(count)
     if not index.is_talk or (question.work is not None and question.work.asked.versions != NEWEST):
         return FoundWork()
-    labelled = find_labelled(sources, asks, room, count, memo)
+    labelled = find_labelled(asked)
     return labelled if labelled.quotes else offer()
 
 
-def _offer(
-    sources: Sequence[Quotable], index: PassageIndex, question: Question, asks: str, count: Callable[[str], int], memo: Memo
-) -> FoundWork:
+def _offer(asked: WholeRequest, index: PassageIndex) -> FoundWork:
     """The offered item that a question refers to. "The third proposal" may also mean the third version of something."""
-    room = question.whole_room - fence_tokens(count)
-    return find_offer(sources, question.behind, asks, room, count, memo) if index.is_talk else FoundWork()
+    return find_offer(asked) if index.is_talk else FoundWork()
 
 
-def _beside(
-    sources: Sequence[Quotable],
-    index: PassageIndex,
-    question: Question,
-    found: FoundWork,
-    count: Callable[[str], int],
-    memo: Memo,
-) -> FoundWork:
+def _beside(asked: WholeRequest, index: PassageIndex, question: Question, found: FoundWork) -> FoundWork:
     """What a question presupposes: definitions, material and code handed over, entries and answers that it covers."""
-    asks, behind = normal_text(question), question.behind
     more = FoundWork()
 
-    def room() -> int:
-        return question.whole_room - fence_tokens(count) - found.tokens - more.tokens
+    def left() -> WholeRequest:
+        return asked._replace(room=asked.room - found.tokens - more.tokens)
 
     if index.is_talk:
-        more = find_definitions(sources, behind, question.text, room(), count, memo)
+        more = find_definitions(left()._replace(text=question.text))
     if _asks_for_text(question):
         return more
     if index.is_talk:
-        more = more.joined(find_materials(sources, behind, asks, room(), count, memo))
+        more = more.joined(find_materials(left()))
         held = frozenset(quote.source for quote in (*found.quotes, *more.quotes))
-        more = more.joined(find_code(sources, behind, asks, held, room(), count, memo))
+        more = more.joined(find_code(left(), held))
     elif not (found.quotes or question.request):
-        more = more.joined(find_read_code(PartRequest(sources, behind, asks, room(), count, memo)))
-    series = FoundWork() if found.quotes else find_series(sources, asks, room(), count, memo)
+        more = more.joined(find_read_code(left()))
+    series = FoundWork() if found.quotes else find_series(left())
     if series.quotes:
         return more.joined(series)
-    if index.is_talk and (moves := find_moves(sources, behind, asks, room(), count, memo)).quotes:
+    if index.is_talk and (moves := find_moves(left())).quotes:
         return more.joined(moves)
-    if index.is_talk and (given := find_given(sources, asks, room(), count, memo)).quotes:
+    if index.is_talk and (given := find_given(left())).quotes:
         return more.joined(given)
-    if asks_over_entries(asks) or asks_for_moves(asks):
-        more = more.joined(find_entries(sources, index, asks, room(), count, memo))
-        more = more.joined(find_answer_series(sources, room(), count, memo))
+    if asks_over_entries(asked.text) or asks_for_moves(asked.text):
+        more = more.joined(find_entries(left(), index))
+        more = more.joined(find_answer_series(left()))
     return more
 
 

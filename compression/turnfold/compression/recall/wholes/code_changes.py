@@ -1,11 +1,11 @@
 """Changes of a code block described in a line or two after it: "replace `listen 80;` by `listen 8080;`".
 
-Lives here: which messages tell such a change, and what is quoted of each. Does not belong here: the block itself, later versions
-and parts of it that begin as parts of it do (``works``).
+This module decides which messages describe such a change, and what is quoted of each. The block itself, its later versions and
+parts of it are found in ``works``.
 
-A configuration that grew line by line stands whole only in its first form. What changes it stands in code within a sentence, or
-in a small fence of the same language right behind, and names something that the block has; or in a fence, however far behind,
-that begins with a part of it.
+A configuration that grew line by line is whole only in its first form. Its changes are code within a sentence, or a small fence
+of the same language right after it that names something in the block; or a fence, however far behind, that begins with a part of
+the block.
 """
 
 from __future__ import annotations

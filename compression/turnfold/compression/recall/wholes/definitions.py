@@ -1,19 +1,18 @@
 """Definitions of a question's letters: "what is f(3)?" needs "let f(x) = x² + 3x", however long ago that was.
 
-Lives here: which definitions are quoted. Does not belong here: finding letters and what they stand for
-(``text.dialogue.wanted.symbols``).
+This module decides which definitions are quoted. Letters, and what they stand for, are found in ``text.dialogue.wanted.symbols``.
 
 The newest definition of each is meant, with those of the letters in it. One that the request holds needs no quote.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from typing import Final
 
-from turnfold.compression.memo import Memo, of_each
+from turnfold.compression.memo import of_each
 from turnfold.compression.recall.fence import FRAME
 from turnfold.compression.recall.wholes.found_work import FoundWork
+from turnfold.compression.recall.wholes.request import WholeRequest
 from turnfold.compression.text.dialogue.wanted.symbols import definitions, used_symbols
 from turnfold.compression.text.quotes import Quotable, Quote
 
@@ -21,17 +20,9 @@ _MOST: Final = 8
 _MOST_TOKENS: Final = 400
 
 
-def find_definitions(
-    sources: Sequence[Quotable], behind: Sequence[Quotable], text: str, room: int, count: Callable[[str], int], memo: Memo
-) -> FoundWork:
-    """The newest definitions of the symbols that a question uses, and of the symbols used in these.
-
-    Args:
-        sources: messages that may be quoted.
-        behind: later messages, which the request holds unchanged.
-        text: the question.
-        room: most tokens for quotes.
-    """
+def find_definitions(asked: WholeRequest) -> FoundWork:
+    """The newest definitions of the symbols that a question uses, and of the symbols used in these."""
+    sources, behind, text, room, count, memo = asked
     wanted = used_symbols(text)
     if not wanted:
         return FoundWork()

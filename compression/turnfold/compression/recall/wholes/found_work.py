@@ -1,6 +1,6 @@
 """A thing that a question needs whole, as it was found.
 
-Lives here: the value, and a ranking with it in front. Does not belong here: finding it (the modules beside it).
+The value, and a ranking with it in front. The modules beside this one find such things.
 """
 
 from __future__ import annotations

@@ -1,24 +1,23 @@
 """Pasted code, for a request about it that names no part: "write tests for everything", "make it async".
 
-Lives here: which blocks are meant, each in its newest form. Does not belong here: where code stands, and what it defines
-(``text.dialogue.wanted.code_blocks``), code that is asked for by a name (``works``).
+This module decides which blocks are meant, each in its newest form. Where code is, and what it defines, is read in
+``text.dialogue.wanted.code_blocks``; code that is asked for by a name is found in ``works``.
 
-A block that is half as long as an older one, and defines half of what that defines, has taken its place, whoever wrote it; one
-that defines some of it is a change of it. Where all of them have no room, those are meant of which the request names something;
-where it is about all of them, what they define is quoted (``code_outline``).
+A block replaces an older one if it is at least half as long and defines at least half of what that defines, whoever wrote it; a
+block that defines some of it is a change of it. If there is no room for all blocks, those are quoted of which the request names
+something; if it is about all of them, what they define is quoted (``code_outline``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
-from turnfold.compression.memo import Memo, of_each
+from turnfold.compression.memo import of_each
 from turnfold.compression.recall.fence import quote_tokens
 from turnfold.compression.recall.wholes.found_work import FoundWork
 from turnfold.compression.recall.wholes.parts.code_outline import find_outline
 from turnfold.compression.recall.wholes.parts.code_parts import code_parts, printed_parts
-from turnfold.compression.recall.wholes.parts.request import BESIDE, PartRequest
+from turnfold.compression.recall.wholes.request import BESIDE, WholeRequest
 from turnfold.compression.text import words
 from turnfold.compression.text.dialogue.wanted.code_blocks import CodeBlock, code_blocks
 from turnfold.compression.text.dialogue.wanted.materials import is_about_all_code, names_all_code, needs_code
@@ -36,24 +35,13 @@ class _Handed(NamedTuple):
     names: frozenset[str]
 
 
-def find_code(
-    sources: Sequence[Quotable],
-    behind: Sequence[Quotable],
-    folded: str,
-    held: frozenset[int],
-    room: int,
-    count: Callable[[str], int],
-    memo: Memo,
-) -> FoundWork:
+def find_code(asked: WholeRequest, held: frozenset[int]) -> FoundWork:
     """The code that a request is about, as users pasted it, and its later changes.
 
     Args:
-        sources: messages that may be quoted.
-        behind: later messages, which the request holds unchanged.
-        folded: the request, case-folded.
         held: sources that are quoted anyway; if they hold such code, other code is only added if it is named.
-        room: most tokens for quotes.
     """
+    sources, behind, folded, room, count, memo = asked
     if not needs_code(folded):
         return FoundWork()
     every = [*sources, *behind]
@@ -63,7 +51,7 @@ def find_code(
             _add(now, _Handed(Quote(n, *block.place), block.names), is_handed=every[n].role == "user")
     handed = [one for one in now if one.quote.source < len(sources)]
     said = frozenset(words.words(folded))
-    named = [one for one in handed if not said.isdisjoint(_said(one.names))]
+    named = [one for one in handed if not said.isdisjoint(_words_of(one.names))]
     if not names_all_code(folded) and not held.isdisjoint(one.quote.source for one in handed):
         handed = named
     is_general = is_about_all_code(folded)
@@ -74,11 +62,10 @@ def find_code(
             return FoundWork(quotes, (), tokens)
     if not is_general:
         return FoundWork()
-    asked = PartRequest(sources, behind, folded, room if handed else min(_MOST, room), count, memo)
-    return find_outline(asked, code_parts(memo, every))
+    return find_outline(asked if handed else asked._replace(room=min(_MOST, room)), code_parts(memo, every))
 
 
-def find_read_code(asked: PartRequest) -> FoundWork:
+def find_read_code(asked: WholeRequest) -> FoundWork:
     """Like `find_code`, for files that an agent's tools printed and a request about all of them."""
     if not (needs_code(asked.text) and is_about_all_code(asked.text)):
         return FoundWork()
@@ -106,5 +93,5 @@ def _replaces(new: _Handed, old: _Handed) -> bool:
     return _HALF * len(old.names & new.names) >= len(old.names) and short >= _LEAST_SIZE * long
 
 
-def _said(names: frozenset[str]) -> set[str]:
+def _words_of(names: frozenset[str]) -> set[str]:
     return {word for name in names for word in words.words(words.fold(name))}

@@ -1,7 +1,7 @@
 """JSON that the chat answered with, for a request to change it: "remove the second item", "add a field to the object".
 
-Lives here: which value is meant. Does not belong here: telling such a message, where a text holds a value
-(``text.dialogue.wanted.json_values``), records that a question looks up (``whole_records``).
+This module decides which value is meant. Such a message, and the values in a text, are recognised in
+``text.dialogue.wanted.json_values``; records that a question looks up are in ``whole_records``.
 
 The newest value is meant of those that have most of the message's words, or the newest of all where it names none of them.
 """
@@ -45,7 +45,7 @@ def find_json(
         return FoundWork()
     values = dict(enumerate(of_each(memo, "json values", [*sources, *question.behind], _value)))
     held = {n: value for n, value in values.items() if value is not None}
-    meant = _meant(held, wanted, index.languages)
+    meant = _requested(held, wanted, index.languages)
     if not meant:
         return FoundWork()
     older = tuple([Quote(n, *held[n].place) for n in meant[:-1] if n < len(sources)])
@@ -64,7 +64,7 @@ def _value(source: Quotable) -> _HeldValue | None:
     return _HeldValue(found.place, frozenset(words.words(words.fold(source.text[slice(*found.place)]))), found.keys)
 
 
-def _meant(held: dict[int, _HeldValue], wanted: ValueRequest, languages: Sequence[str]) -> list[int]:
+def _requested(held: dict[int, _HeldValue], wanted: ValueRequest, languages: Sequence[str]) -> list[int]:
     """The numbers of the messages that hold the forms of the requested value, the newest last."""
     has = {n: _share(wanted.telling, value.said, languages) for n, value in held.items()}
     most = max(has.values(), default=0.0)

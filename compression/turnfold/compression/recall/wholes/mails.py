@@ -1,7 +1,6 @@
 """Emails that were pasted, one by one or as a thread, for a request that means one of them or all: "summarise the thread".
 
-Lives here: which of them are quoted. Does not belong here: telling an email and such a request
-(``text.dialogue.wanted.mails``).
+This module decides which of them are quoted. An email and such a request are recognised in ``text.dialogue.wanted.mails``.
 """
 
 from __future__ import annotations
@@ -36,12 +35,12 @@ def find_mails(
         return FoundWork()
     every = [*sources, *question.behind]
     mails = [Quote(at, *place) for at, places in enumerate(of_each(memo, "mails", every, _mails)) for place in places]
-    meant = [one for one in _meant(every, mails, named) if one.source < len(sources)] if len(mails) >= _FEWEST else []
+    meant = [one for one in _requested(every, mails, named) if one.source < len(sources)] if len(mails) >= _FEWEST else []
     chosen, tokens = fitting_spread(sources, meant, room, count)
     return FoundWork(tuple(chosen), (), tokens)
 
 
-def _meant(every: Sequence[Quotable], mails: Sequence[Quote], named: NamedMails) -> list[Quote]:
+def _requested(every: Sequence[Quotable], mails: Sequence[Quote], named: NamedMails) -> list[Quote]:
     """The emails that the request refers to: those of one writer, if it names one."""
     names = [mail_names(every[n].text[start:end]) for n, start, end in mails]
     shared = frozenset.intersection(*names)

@@ -1,11 +1,11 @@
 """Rows of a folded table that a question names: "what is Mara's salary?", "who works in Lyon?", "show me the orders from May".
 
-Lives here: which rows these are, and what of them is quoted. Does not belong here: questions that all rows go into
-(``all_rows``), where rows stand (``text.records``), how much fits (``quote_choice``).
+This module decides which rows these are, and what of them is quoted. Questions that all rows go into are in ``all_rows``; rows
+are found in ``text.records``, and ``quote_choice`` counts how much fits.
 
-A question is about a table if all of its words stand in it, or are of a kind that it holds. The rows that have most of the words
-which few others have are quoted, with what stands above all, and nothing else of the table: its other rows only resemble them.
-Rows that it names by their numbers are those of the newest table.
+A question is about a table if all of its words occur there, or are of a kind that the table has. Quoted are the rows with most of
+those words that few others have, with the lines above all rows, and nothing else of the table: its other rows only resemble them.
+Rows named by their numbers are those of the newest table.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from turnfold.compression.memo import Memo, continued_by_key
 from turnfold.compression.recall.fence import FRAME, fence_tokens
 from turnfold.compression.recall.question import Question, content_words
 from turnfold.compression.recall.wholes.found_work import FoundWork
-from turnfold.compression.recall.wholes.parts.request import PartRequest
+from turnfold.compression.recall.wholes.request import WholeRequest
 from turnfold.compression.recall.wholes.spread_works import fitting_spread, joined
 from turnfold.compression.text import words
 from turnfold.compression.text.blocks import Range
@@ -75,7 +75,7 @@ def find_named_rows(
     return FoundWork()
 
 
-def find_numbered_rows(asked: PartRequest) -> FoundWork:
+def find_numbered_rows(asked: WholeRequest) -> FoundWork:
     """The rows of the newest table that a question names by number, with the text above all rows."""
     sources, behind, question, room, count, memo = asked
     numbers, are_lines = named_row_numbers(words.fold(question))

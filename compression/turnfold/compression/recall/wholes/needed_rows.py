@@ -1,8 +1,8 @@
 """The rows that a question over a table needs first, where there is no room for all: of "which is the cheapest?" the ends of the
 column, of "how many are above 850?" the rows beyond it.
 
-Lives here: reading cells, and which column and rows a question is about. Does not belong here: which table it is about, what
-fits (``all_rows``), where rows stand (``text.records``), single words (``lexicon/tallies.txt``).
+This module reads cells, and decides which column and rows a question is about. Which table it is about, and what fits, is decided
+in ``all_rows``; rows are found in ``text.records``, and single words are in ``lexicon/tallies.txt``.
 
 Both ends of a column are taken, since more than one word says which: "the best price" is the lowest.
 """

@@ -1,11 +1,11 @@
 """The next part of a text that is gone through part by part: "next", after "translate this, one paragraph at a time".
 
-Lives here: which text that is, and what is quoted of it. Does not belong here: telling such a message, the parts of a text and
-how far an answer has come (``text.dialogue.wanted.steps``), parts by their number or place (``placed_parts``).
+This module decides which text that is, and what is quoted of it. Such a message, the parts of a text and how far an answer has
+come are read in ``text.dialogue.wanted.steps``; parts by their number or place are found in ``placed_parts``.
 
-A message that says "next" shares no word with what is to come. Meant is the newest long text behind which others have said so, or
-which says itself that it is to be gone through; the answers since tell how far. Quoted is as much as the last answer covered, and
-some more, since nobody knows how much it will be.
+A message that says "next" shares no word with what comes next. Meant is the newest long text after which users have said so, or
+which says itself that it is to be gone through; the answers since show how far. As much is quoted as the last answer covered, and
+somewhat more, since nobody knows how much it will be.
 """
 
 from __future__ import annotations
@@ -61,17 +61,17 @@ def find_next_parts(sources: Sequence[Quotable], question: Question, count: Call
     if not any(map(_may_be_gone_through, sources)):  # as in a chat of short messages
         return FoundWork()
     messages = [*sources, *question.behind]
-    said = of_each(memo, "steps", messages, _said)
-    asked = _said_in(question.text)
+    said = of_each(memo, "steps", messages, _stepping)
+    asked = _stepping_in(question.text)
     if not (asked.is_done or asked.goes_on or any(one.one_by_one for one in said)):
         return FoundWork()
-    at = _gone_through(sources, said, asked)
+    at = _text_in_progress(sources, said, asked)
     parts = () if at is None else step_parts(sources[at].text)
     if at is None or not parts:
         return FoundWork()
     answers = _answers(messages, said, at)
     text = sources[at].text
-    first, last = _next(text, parts, answers, question.text) if asked.is_done else _behind_asked(text, parts, answers[-1:])
+    first, last = _next(text, parts, answers, question.text) if asked.is_done else _after_question(text, parts, answers[-1:])
     quotes = [Quote(at, *part) for part in parts[first : last + 1]]
     if not quotes:
         return FoundWork()
@@ -81,11 +81,11 @@ def find_next_parts(sources: Sequence[Quotable], question: Question, count: Call
     return FoundWork(tuple(chosen), (), tokens, beside=_BESIDE)
 
 
-def _said(message: Quotable) -> _Stepping:
-    return _said_in(message.text) if message.role == "user" else _NOTHING
+def _stepping(message: Quotable) -> _Stepping:
+    return _stepping_in(message.text) if message.role == "user" else _NOTHING
 
 
-def _said_in(text: str) -> _Stepping:
+def _stepping_in(text: str) -> _Stepping:
     return _Stepping(goes_on(text), is_done(text), is_one_by_one(text))
 
 
@@ -93,7 +93,7 @@ def _may_be_gone_through(source: Quotable) -> bool:
     return len(source.text) > _LONG and source.role in _SPEAKERS and estimate(source.text) >= _LONG
 
 
-def _gone_through(sources: Sequence[Quotable], said: Sequence[_Stepping], asked: _Stepping) -> int | None:
+def _text_in_progress(sources: Sequence[Quotable], said: Sequence[_Stepping], asked: _Stepping) -> int | None:
     """The newest folded text that is being worked through: one of a user, or steps that the other side has listed."""
     for n in range(len(sources) - 1, -1, -1):
         role, text = sources[n].role, sources[n].text
@@ -128,7 +128,7 @@ def _next(text: str, parts: Sequence[Range], answers: Sequence[str], asked: str)
     return at, at + size - 1 + _MORE
 
 
-def _behind_asked(text: str, parts: Sequence[Range], answer: Sequence[str]) -> Range:
+def _after_question(text: str, parts: Sequence[Range], answer: Sequence[str]) -> Range:
     """Like `_next`, for a quiz, in which nobody says "next": the parts after the question asked by the last answer.
 
     Empty if that answer asks none of the questions.

@@ -1,7 +1,7 @@
 """The offered thing, or the labelled exchange, that a question refers to: "the third hike", "as in problem 2".
 
-Lives here: which text it is in, and what is quoted of it. Does not belong here: telling such a question
-(``text.dialogue.wanted.offers``), parts of a text that anybody may have written (``placed_parts``).
+This module decides which text contains it, and what is quoted of it. Such a question is recognised in
+``text.dialogue.wanted.offers``; parts of any text are found in ``placed_parts``.
 
 A place shares no words with what stands there. The noun does, with the request that the list answers: "suggest some hikes".
 """
@@ -13,11 +13,12 @@ from collections.abc import Callable, Sequence
 from itertools import chain
 from typing import Final
 
-from turnfold.compression.memo import Memo, of_each
+from turnfold.compression.memo import of_each
 from turnfold.compression.recall.cover import first_sentences
 from turnfold.compression.recall.fence import FRAME, quote_tokens
 from turnfold.compression.recall.question import content_words
 from turnfold.compression.recall.wholes.found_work import FoundWork
+from turnfold.compression.recall.wholes.request import WholeRequest
 from turnfold.compression.text import words
 from turnfold.compression.text.blocks import Range
 from turnfold.compression.text.dialogue.wanted.offers import (
@@ -41,18 +42,12 @@ _IN_REQUEST: Final = 2  # weight of a word in the request, relative to one in an
 _SERIES: Final = 2  # exchanges whose labels share a noun
 
 
-def find_offer(
-    sources: Sequence[Quotable],
-    behind: Sequence[Quotable],
-    folded: str,
-    room: int,
-    count: Callable[[str], int],
-    memo: Memo,
-) -> FoundWork:
+def find_offer(asked: WholeRequest) -> FoundWork:
     """The offered item at the place that a question names; empty if it names none.
 
     If the question only says that it was offered ("the third suggestion"), the newest offer is meant.
     """
+    sources, behind, folded, room, count, memo = asked
     named = named_offer(folded)
     if named is None or room <= 0:
         return FoundWork()
@@ -61,13 +56,13 @@ def find_offer(
     said = of_each(memo, "beginnings", sources, _beginnings)
     fewest = max(2, abs(named.place))
     pairs = [n for n, found in enumerate(offers) if found and n and len(found) >= fewest and _answers(sources, n)]
-    asked = {n: told & said[n - 1] for n in pairs}
-    often = Counter(chain.from_iterable(asked.values()))
+    shared = {n: told & said[n - 1] for n in pairs}
+    often = Counter(chain.from_iterable(shared.values()))
     best, most = None, 0.0
     for n in pairs:
-        if named.noun and named.noun[:_PREFIX] not in asked[n]:
+        if named.noun and named.noun[:_PREFIX] not in shared[n]:
             continue
-        fits = sum(_IN_REQUEST / often[word] for word in asked[n])
+        fits = sum(_IN_REQUEST / often[word] for word in shared[n])
         if fits or named.place == ALTERNATIVE:
             fits += len(told & said[n]) / len(pairs)
         if fits and fits >= most:
@@ -109,14 +104,9 @@ def _beginnings(message: Quotable) -> frozenset[str]:
     return frozenset(word[:_PREFIX] for word in words.words(words.fold(message.text)))
 
 
-def find_labelled(sources: Sequence[Quotable], folded: str, room: int, count: Callable[[str], int], memo: Memo) -> FoundWork:
-    """The exchanges with the labels that a question names, from a series of labelled ones; each message and its answer.
-
-    Args:
-        sources: messages that may be quoted.
-        folded: the question, case-folded.
-        room: most tokens for quotes.
-    """
+def find_labelled(asked: WholeRequest) -> FoundWork:
+    """The exchanges with the labels that a question names, from a series of labelled ones; each message and its answer."""
+    sources, _, folded, room, count, memo = asked
     named = named_labels(folded)
     if not named or room <= 0:
         return FoundWork()

@@ -1,11 +1,10 @@
 """Parts of folded texts that a question names by their place: "the second stanza", "what comes after step 16?".
 
-Lives here: which text is meant. Does not belong here: telling such a question, where parts stand
-(``text.dialogue.wanted.places``).
+This module decides which text is meant. Such a question is recognised, and parts are found, in ``text.dialogue.wanted.places``.
 
-The newest text is meant that has such parts, of those that are called so ("step by step", "Step 1"), and of these of those that
-share most words with the question; none where the request holds one that was not folded and is called so no less, for then that
-is spoken of.
+The newest text with such parts is meant, preferring texts that are called so ("step by step", "Step 1"), and among these those
+that share most words with the question. None is meant if the request contains an unfolded text that is called so no less, since
+then that one is spoken of.
 """
 
 from __future__ import annotations
@@ -32,11 +31,11 @@ def find_parts(sources: Sequence[Quotable], question: Question, folded: str, cou
         sources: messages that may be quoted.
         folded: the question, case-folded.
     """
-    parts = _asked(question, folded) if question.whole_room else None
+    parts = _named_parts(question, folded) if question.whole_room else None
     if parts is None:
         return FoundWork()
     messages = [*sources, *question.behind]
-    said = {n: _said(messages, n) for n, source in enumerate(messages) if _holds(source, parts)}
+    said = {n: _words_with_request(messages, n) for n, source in enumerate(messages) if _holds(source, parts)}
     called = [n for n in said if _is_called(parts.noun, said[n])] or [*said]
     if not called or called[-1] >= len(sources):
         return FoundWork()
@@ -48,7 +47,7 @@ def find_parts(sources: Sequence[Quotable], question: Question, folded: str, cou
     return FoundWork(quotes, (), tokens) if tokens <= question.whole_room - fence_tokens(count) else FoundWork()
 
 
-def _asked(question: Question, folded: str) -> NamedParts | None:
+def _named_parts(question: Question, folded: str) -> NamedParts | None:
     """The named parts; "the next chapter" is the one after that of the last answer."""
     parts = named_parts(folded)
     if parts is None or not parts.is_next:
@@ -67,7 +66,7 @@ def _is_called(noun: str, said: set[str]) -> bool:
     return any(noun.startswith(word) or word.startswith(noun) for word in said if abs(len(word) - len(noun)) <= _ENDING)
 
 
-def _said(sources: Sequence[Quotable], n: int) -> set[str]:
+def _words_with_request(sources: Sequence[Quotable], n: int) -> set[str]:
     """The words of a text, and of the user's message just before it."""
     before = sources[n - 1].text if n and sources[n - 1].role == "user" else ""
     return set(words.words(words.fold(f"{before}\n{sources[n].text}")))

@@ -1,10 +1,9 @@
 """The plan that an agent keeps with a tool, in its newest state.
 
-Lives here: which call holds it. Does not belong here: when it is quoted (``choosing``), what else bears on a question
-(``ranking``).
+This module finds the call that holds it. When it is quoted is decided in ``choosing``.
 
-Such a tool is given all of the plan with each call: steps, each with where it stands. What the agent does next follows from the
-newest call, and an older one says what is no longer so. It shares hardly a word with "go on" or "where are we?".
+Each call of such a tool contains the whole plan: its steps, each with its status. What the agent does next follows from the
+newest call; an older one is outdated. A plan hardly shares a word with "go on" or "where are we?".
 """
 
 from __future__ import annotations

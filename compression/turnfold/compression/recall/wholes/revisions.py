@@ -1,10 +1,10 @@
 """The versions of a text that the chat revised step by step: "shorter, please", "now with the dog in it".
 
-Lives here: which answers are versions of one text, and which of them a message means. Does not belong here: versions of code and
-of texts that share most of their words (``works``), telling such a message (``text.dialogue.wanted.versions``).
+This module decides which answers are versions of one text, and which of them a message means. Versions of code, and of texts that
+share most of their words, are found in ``works``; such a message is recognised in ``text.dialogue.wanted.versions``.
 
-A poem that was made funnier may share no line with what it was. That it is a version of it, the request between them tells: it is
-short, asks no question, and stands right behind the one and in front of the other.
+A poem that was made funnier may share no line with its earlier version. The request between the two shows that they are versions:
+it is short, asks no question, and comes right after the one and before the other.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def find_revisions(
     for chain in sorted(found, key=lambda one: (len(one), one), reverse=True):  # the text with most revisions is the likeliest
         if not _is_named(messages, chain, asked):
             continue
-        meant = [n for n in _meant(messages, _with_alike(messages, chain), asked, folded, names) if n < behind]
+        meant = [n for n in _requested(messages, _with_alike(messages, chain), asked, folded, names) if n < behind]
         tokens = sum(count(messages[n].text) + FRAME for n in meant)
         if meant and tokens <= room:
             return tuple([Quote(n, 0, len(messages[n].text)) for n in meant]), tokens
@@ -92,18 +92,18 @@ def chains(messages: Sequence[Quotable], memo: Memo) -> list[Chain]:
 
 def _with_alike(messages: Sequence[Quotable], chain: Chain) -> Chain:
     """A chain, extended by later texts that share most words with one of its versions, whatever was said in between."""
-    known = [_said(messages[n]) for n in chain]
+    known = [_words_of(messages[n]) for n in chain]
     more: list[int] = []
     for n in range(chain[-1] + 1, len(messages)):
         if messages[n].role == "assistant" and len(messages[n].text) >= _SHORTEST:
-            said = _said(messages[n])
+            said = _words_of(messages[n])
             if any(len(said & one) >= _MOST_WORDS * max(len(said), len(one)) for one in known):
                 more.append(n)
                 known.append(said)
     return (*chain, *more)
 
 
-def _said(message: Quotable) -> frozenset[str]:
+def _words_of(message: Quotable) -> frozenset[str]:
     return frozenset(words.words(words.fold(message.text)))
 
 
@@ -131,7 +131,7 @@ def _is_named(messages: Sequence[Quotable], chain: Chain, asked: AskedWork) -> b
     return not names or any(re.search(rf"\b{re.escape(name)}", said) for name in names)
 
 
-def _meant(messages: Sequence[Quotable], chain: Chain, asked: AskedWork, folded: str, names: frozenset[str]) -> list[int]:
+def _requested(messages: Sequence[Quotable], chain: Chain, asked: AskedWork, folded: str, names: frozenset[str]) -> list[int]:
     """The versions that the message refers to; empty if there are not that many, or none fits its description."""
     if behind := version_behind(folded):
         told = content_words(behind)

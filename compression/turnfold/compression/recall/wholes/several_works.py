@@ -1,7 +1,7 @@
 """Several works of one kind that a message asks for: all three descriptions, both poems.
 
-Lives here: which answers they are. Does not belong here: telling such a message
-(``text.dialogue.wanted.several_works``), one work (``works``).
+This module finds these answers. Such a message is recognised in ``text.dialogue.wanted.several_works``; a single work is found in
+``works``.
 
 An answer is one of them if the short request before it names the kind, or asks for one more behind such a request, and nothing
 else was made in between.

@@ -1,11 +1,11 @@
 """Works that are too long for their room: the beginnings of all their parts.
 
-Lives here: which sentences these are. Does not belong here: which works are asked for (``works``), a cover of the whole
-conversation (``cover``).
+This module chooses the sentences. Which works are asked for is decided in ``works``; the whole conversation is covered in
+``cover``.
 
-Who asks for the risks of a contract, or to have it summarized, needs something of each part rather than all of a few. Paragraphs
-get equal room, the short ones, such as headings, all that they need; where that would be next to nothing, every second of the
-others goes.
+A question about the risks of a contract, or a request to summarize it, needs something of each part rather than all of a few.
+Paragraphs get equal room; short ones, such as headings, all that they need. If that would be next to nothing, every second of the
+others is left out.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Differences between versions of a text or of code that are too long to be quoted whole.
 
-Lives here: which lines, or sentences of long lines, these are. Does not belong here: which versions are meant (``works``), edits
-of code that were made in a chat (``code_changes``).
+This module finds the lines that differ, or the sentences of long lines. Which versions are meant is decided in ``works``; edits
+of code that were made in a chat are in ``code_changes``.
 
-Who asks what changed between two drafts needs the places where they differ, from both; the beginnings of their paragraphs are the
-same in either.
+A question about what changed between two drafts needs the places where they differ, from both; the beginnings of their paragraphs
+are the same in either.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Whole records of JSON that a question names.
 
-Lives here: the passages that belong to such a record, and what they are worth. Does not belong here: where records lie
-(``text.records``), which words of a question name one thing (``question``), what else passages are worth (``ranking``).
+This module finds the passages that belong to such a record, and decides what they are worth. Records are found in
+``text.records``; which words of a question name one thing is decided in ``question``, what else passages are worth in
+``ranking``.
 
 A record says its number once and the rest below it, line after line, in words that all records have. Of one that is asked for by
 its number no part is worth less than what shares the question's other words.

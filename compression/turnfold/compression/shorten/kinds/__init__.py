@@ -1,5 +1,5 @@
 """Kinds of content, each with the rule by which it gets shorter: logs, diffs, code, JSON, tables, traces.
 
-Lives here: a file for each kind. Does not belong here: which kind a text has (``text.kinds``), which rule it gets (``registry``),
-prose (``shorten.prose``).
+There is one file per kind. Which kind a text has is decided in ``text.kinds``, which rule it gets in ``registry``. Prose is
+shortened in ``shorten.prose``.
 """

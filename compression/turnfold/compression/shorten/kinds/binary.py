@@ -1,7 +1,4 @@
-"""Encoded bytes: their size and beginning.
-
-Lives here: the replacement for base64, hex and the like. Does not belong here: decoding.
-"""
+"""Encoded bytes (base64, hex and the like): their size and beginning stand for them. Nothing is decoded."""
 
 from __future__ import annotations
 

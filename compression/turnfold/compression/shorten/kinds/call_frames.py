@@ -1,6 +1,6 @@
 """The frame of a call that an agent writes as tags in its text: which tool, on which file.
 
-Lives here: which lines of an assistant's message are such a frame. Does not belong here: what stands inside of it.
+This module finds the lines of an assistant's message that are such a frame. What the frame contains is shortened by its own kind.
 
 The model reads its own messages as examples of how to call a tool, so that a shortened call still has its tags.
 """

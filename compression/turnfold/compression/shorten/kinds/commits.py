@@ -1,6 +1,6 @@
 """Commit logs: ids and subjects first, then dates, authors and bodies.
 
-Lives here: what a line of `git log` is worth. Does not belong here: the patches in between (see `diff`).
+This module says what a line of `git log` is worth. Patches in between are diffs (see `diff`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Diffs: file and hunk headers, then changed lines, no context.
 
-Lives here: the worth of a unified diff's lines. Does not belong here: applying patches or parsing their numbers (a truncated diff
-must be handled like a whole one).
+This module says what each line of a unified diff is worth. Patches are neither applied nor their numbers parsed, since a
+truncated diff must be handled like a whole one.
 """
 
 from __future__ import annotations

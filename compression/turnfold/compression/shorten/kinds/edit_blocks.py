@@ -1,7 +1,6 @@
 """Edits in a text: what is new goes before what it replaces, which is never shown alone.
 
-Lives here: the worth of the lines of an edit, and of the line that names its file. Does not belong here: finding edits
-(``text.file_edits``), what else a text holds.
+This module says what the lines of an edit are worth, and the line that names its file. Edits are found in ``text.file_edits``.
 """
 
 from __future__ import annotations

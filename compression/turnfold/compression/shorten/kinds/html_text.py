@@ -1,6 +1,6 @@
 """HTML and XML: the visible text, headings first, without scripts, styles and menus.
 
-Lives here: from pages to lines (selectolax, a wrapper of Lexbor), from XML to lines. Does not belong here: following links.
+This module turns pages into lines (with selectolax, a wrapper of Lexbor), and XML too. No link is followed.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """JSON: the important keys and values, records of equal shape as a table.
 
-Lives here: the lossy form of JSON values. Does not belong here: lossless forms (see `birth`), the arguments of calls (see
-`arguments`).
+This is the lossy form of JSON values. Lossless forms are in `birth`, the arguments of calls in `arguments`.
 
 A value is cut into leaves: a scalar with its key, or a whole record if an array has many of equal shape. The shared chooser ranks
 them; the chosen leaves are written as a pruned tree in a loose notation, `{key: value, …2 more}`.

@@ -1,6 +1,6 @@
 """Directory listings: paths, grouped by folder, without owners, modes and dates.
 
-Lives here: reading `ls -l`, `git ls-tree`, trees and bare paths. Does not belong here: opening anything.
+This module reads `ls -l`, `git ls-tree`, trees and bare paths. No path is opened.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Logs: every error once, each kind of line once with its count, first and last.
 
-Lives here: levels, and templates of lines. Does not belong here: dropping a failure while there is room.
+This module knows levels, and templates of lines. While there is room, no failure is dropped.
 """
 
 from __future__ import annotations

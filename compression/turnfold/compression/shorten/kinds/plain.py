@@ -1,6 +1,6 @@
 """Program output of no more specific kind: choosing its important lines.
 
-Lives here: the rule for lines of unknown structure. Does not belong here: kinds that have a file of their own.
+This is the rule for lines of unknown structure. More specific kinds have files of their own.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Search results: hits grouped by file, every file named, hits with new content first.
 
-Lives here: reading `path:line:text`, `path-line-text`, `path:text` and `line:text`. Does not belong here: the meaning of a hit.
+This module reads `path:line:text`, `path-line-text`, `path:text` and `line:text`, whatever a hit means.
 """
 
 from __future__ import annotations

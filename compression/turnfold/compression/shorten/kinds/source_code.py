@@ -1,7 +1,7 @@
 """Source code: signatures first, then the lines with most names.
 
-Lives here: the worth of code lines, in any language. Does not belong here: choosing or rewriting lines (they are shown verbatim,
-with indentation, because a model quotes code when it edits).
+This module says what lines of code are worth, in any language. Lines are never rewritten: they are shown verbatim, with
+indentation, because a model quotes code when it edits.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Stack traces: the error, the first and last frames, frames of the user's own code.
 
-Lives here: the worth of frames in Python, JavaScript, Java, Go and Rust. Does not belong here: unwinding or symbolising anything.
+This module says what frames are worth in Python, JavaScript, Java, Go and Rust. Nothing is unwound or symbolised.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Tables in text: the header, the rows that the task's words point to, the first, the last and the unusual ones.
 
-Lives here: rows of CSV, TSV and Markdown tables, split by their dialect. Does not belong here: arithmetic over columns.
+This module takes rows of CSV, TSV and Markdown tables, split by their dialect. It does no arithmetic over columns.
 """
 
 from __future__ import annotations

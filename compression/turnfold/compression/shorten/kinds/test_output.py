@@ -1,7 +1,6 @@
 """Test output: names of failed tests, reasons, and totals; passed tests are only counted.
 
-Lives here: patterns of pytest, unittest, jest, mocha, go test, cargo and TAP. Does not belong here: judging whether a failure
-matters.
+This module has patterns of pytest, unittest, jest, mocha, go test, cargo and TAP. Whether a failure matters is not judged.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A text that a tool returns inside JSON: ``{"result": "..."}``.
 
-Lives here: telling such JSON, and what stands around the text. Does not belong here: how either is shortened.
+This module recognises such JSON and the frame around the text. Each is shortened by its own kind.
 
 Google's ADK and many MCP servers put what a tool printed or read into one string. It is that text which has a kind, not the JSON.
 """

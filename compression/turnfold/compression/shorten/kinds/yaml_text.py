@@ -1,7 +1,7 @@
 """YAML and other outlines of `key: value`: shallow lines first, each below the keys that it is in.
 
-Lives here: worth by depth, and which line is in which. Does not belong here: loading YAML (tags and anchors stay as written, no
-objects are built).
+Lines are worth less the deeper they are, and need the keys they belong to. YAML is not loaded: tags and anchors stay as written,
+and no objects are built.
 """
 
 from __future__ import annotations

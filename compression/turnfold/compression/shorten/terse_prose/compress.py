@@ -1,7 +1,7 @@
 """Prose in fewer words, by rules: the content stays, the wording gets shorter. This is not reversible.
 
-Lives here: compressing a text, its receipt, and expanding abbreviations. Does not belong here: rules (``rules``, the
-lexicon), what may be rewritten at all (``pieces``), choosing sentences (``prose``).
+This module compresses a text, writes its receipt, and expands abbreviations. The rules come from ``rules`` and the lexicon;
+``pieces`` knows what may be rewritten at all. Sentences are chosen in ``prose``.
 
 Deterministic, linear in the text's length, and idempotent: ``compress(compress(x)) == compress(x)``. Levels are nested: "full"
 continues from the result of "lite", "ultra" from that of "full". Every edit saves tokens in both o200k and cl100k.

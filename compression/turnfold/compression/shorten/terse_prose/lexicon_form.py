@@ -1,6 +1,6 @@
 """The form of a user's lexicon: its fields and their types.
 
-Lives here: refusing values of the wrong type, with the field's name. Does not belong here: what a rule means (``rules``).
+This module refuses values of the wrong type and names the field. What a rule means is up to ``rules``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A text as a sequence of words that may be rewritten, and parts that may not.
 
-Lives here: cutting a text into such parts, and recognising lines of English prose. Does not belong here: rules (``rules``),
-rewriting (``compress``).
+This module cuts a text into such parts, and recognises lines of English prose. The rules are in ``rules``, the rewriting is in
+``compress``.
 
 These stay byte for byte: `protected_spans`, quoted text, lines that look like code, table rows, quoted lines, words attached to a
 mark (``*really*``, ``(the``), and every line in another language.

@@ -1,7 +1,6 @@
 """Applying rules to a sequence of words until none applies.
 
-Lives here: the row as a linked list, finding the rule that fits a place, editing. Does not belong here: rules, splitting texts
-(``rules``, ``pieces``).
+The row as a linked list, finding the rule that fits a place, and editing. Rules are read in ``rules``, texts split in ``pieces``.
 
 One pass from left to right. Everything before the current word is final; after an edit, each place whose rules looked as far as
 the edit is checked again. So in the end no rule fits anywhere. Time is linear in the row, because an edit shortens the text and

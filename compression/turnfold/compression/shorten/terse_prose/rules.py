@@ -1,8 +1,7 @@
 """The rules of a lexicon: which words of prose can be removed or replaced.
 
-Lives here: reading a lexicon (TOML) into rules, and the tree in which they are looked up by word. Does not belong here: texts
-that are compressed (``compress``, ``pieces``), any word of a language (the lexicon, ``text/lexicon/terse_en.toml``, has them
-all).
+This module reads a lexicon (TOML) into rules, and builds the tree in which they are looked up by word. Texts are compressed in
+``compress`` and split in ``pieces``. No word of any language is here: ``text/lexicon/terse_en.toml`` has them all.
 
 A lexicon has a ``language``, named ``sets`` of words (``*ing``: whatever ends so) and ``[[rule]]`` tables:
 

@@ -1,7 +1,7 @@
 """Messages in the user's name that a coding agent sends, not written by a user.
 
-Lives here: telling such a text: a project's instructions, and which tools and skills there are. Does not belong here: what is
-done with a message that holds one (``wire.conversation``: it stays as it is).
+This module recognises such a text: a project's instructions, and which tools and skills there are. A message that holds one stays
+as it is (``wire.message``).
 
 Codex puts `AGENTS.md` into the first message of the user's role, Claude Code `CLAUDE.md` and its lists of tools and skills into
 reminders. All that the agent does later rests on them, as it does on system messages, and nothing repeats them. Reminders of

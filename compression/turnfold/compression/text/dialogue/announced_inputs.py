@@ -1,7 +1,7 @@
 """Messages that say what to do with each later one: "classify every message that I send by these rules".
 
-Lives here: telling such a message. Does not belong here: what is done with it (``fold.course``), examples of such inputs with
-their answers (``worked_examples``), orders in single sentences (``orders``), single words (``lexicon/inputs.txt``).
+This module recognises such a message. What is done with it is decided in ``fold.course``. Examples of such inputs with their
+answers are in ``worked_examples``, orders in single sentences in ``standing.orders``, single words in ``lexicon/inputs.txt``.
 
 Such a message is the program of all that follows, as worked examples are: no input shares words with the rule that it falls
 under.

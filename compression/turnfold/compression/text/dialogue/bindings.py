@@ -1,7 +1,7 @@
 """Statements that bind advice without being named: who asks for a dessert need not repeat an intolerance.
 
-Lives here: whether a message asks for advice on something that such statements bind, and the sentences that state it. Does not
-belong here: how they are quoted (``recall.bound``), single words (``lexicon/bindings.txt``).
+This module tells whether a message asks for advice on something that such statements bind, and finds the sentences that state it.
+They are quoted in ``recall.bound``; single words are in ``lexicon/bindings.txt``.
 """
 
 from __future__ import annotations

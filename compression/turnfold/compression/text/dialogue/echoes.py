@@ -1,7 +1,7 @@
 """Answers that only repeat what the user said: "Noted: 5 July, 3 pm, about 90."
 
-Lives here: whether an answer is such an echo. Does not belong here: what is made of it (``recall.later``), nods that say nothing
-(``requests.EMPTY``).
+This module tells whether an answer is such an echo. What follows is decided in ``recall.later``; nods that say nothing are in
+``requests.EMPTY``.
 
 An echo is short, stands right behind what it repeats, and has no word and no figure that does not stand there, but for the words
 with which it begins ("All right: ...") and the numbers of its own list. What answers a question is none, nor what names one of
@@ -15,14 +15,14 @@ from typing import Final
 
 from turnfold.compression import lazy
 from turnfold.compression.memo import Memo, continued_by_key
-from turnfold.compression.text.dialogue.renewals import LONGEST
 from turnfold.compression.text.dialogue.turns import is_labelled
+from turnfold.compression.text.dialogue.updates import LONGEST
 from turnfold.compression.text.lexicon import one_of
 from turnfold.compression.text.lower import lower_text, words
 from turnfold.compression.text.quotes import Quotable
 
 #: What asks, or offers one of several.
-_CHOICE: Final = lazy.pattern(rf"[?？؟]|(?<!\w)(?:{one_of('renewals', 'choice')})(?!\w)|{one_of('renewals', 'run-on choice')}")
+_CHOICE: Final = lazy.pattern(rf"[?？؟]|(?<!\w)(?:{one_of('updates', 'choice')})(?!\w)|{one_of('updates', 'run-on choice')}")
 _STEM: Final = 5  # letters by which two forms of a word are considered equal
 _OPENING: Final = lazy.pattern(r"\s*[^\W\d_]+(?:[ '’][^\W\d_]+){0,2}\s*[:：,،、。.!！—–-]+\s*(?=\S)")
 _NUMBERED: Final = lazy.pattern(r"(?<![\w.,])\d{1,2}[.)](?=\s)")

@@ -1,7 +1,7 @@
 """Messages by which a client hands over the current content of files.
 
-Lives here: telling them by their form: fences, each under the name of a file, or outlines of files, and little beside them. Does
-not belong here: what stays raw for them (``fold.units``), edits of files (``text.file_edits``).
+This module recognises them by their form: fences, each under the name of a file, or outlines of files, and little beside them.
+What stays raw for them is decided in ``fold.units``; edits of files are found in ``text.file_edits``.
 """
 
 from __future__ import annotations

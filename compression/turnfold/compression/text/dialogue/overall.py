@@ -1,9 +1,9 @@
 """Requests about the whole conversation without a word for "summary".
 
-Lives here: whether a message asks for something that all of the conversation goes into ("give me feedback on all my answers",
-"write the minutes", "what is still open?"). Does not belong here: requests for a summary, or for the beginning (``requests``), a
-work that the conversation made (``works``), which passages make up the whole (``recall.cover``), single words
-(``lexicon/overall.txt``).
+This module tells whether a message asks for something that all of the conversation goes into ("give me feedback on all my
+answers", "write the minutes", "what is still open?"). Requests for a summary, or for the beginning, are in ``requests``; a work
+that the conversation made is in ``wanted.works``. Which passages make up the whole is decided in ``recall.cover``; single words
+are in ``lexicon/overall.txt``.
 
 Such a request shares no words with what it needs. It names a number of things by whose they are ("all my answers"), by what we
 did ("every bug we found"), or by a time ("all decisions so far"); or it names the conversation itself; or what stands at its end,

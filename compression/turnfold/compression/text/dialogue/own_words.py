@@ -1,7 +1,7 @@
 """A user's own words beside pasted text: the request above a log, the question below a stack trace.
 
-Lives here: telling lines that somebody wrote from lines that a program wrote. Does not belong here: how a pasted text is
-shortened (``shorten``), standing orders themselves (``orders``).
+This module tells lines that somebody wrote from lines that a program wrote. A pasted text is shortened in ``shorten``; standing
+orders themselves are in ``orders``.
 
 In doubt a line is somebody's own: a line of output that is kept costs a few tokens, a lost request costs the answer.
 """
@@ -15,7 +15,7 @@ from typing import Final
 from turnfold.compression import lazy
 from turnfold.compression.memo import remembering
 from turnfold.compression.text.blocks import Range
-from turnfold.compression.text.dialogue.orders import begins_with_command, is_standing_order
+from turnfold.compression.text.dialogue.standing.orders import begins_with_command, is_standing_order
 from turnfold.compression.text.kinds import kind_of
 from turnfold.compression.text.lower import lower_text, words
 from turnfold.compression.text.spans import ASKS
@@ -54,7 +54,7 @@ def own_words(lines: Sequence[str]) -> set[int]:
     near = filled if len(filled) <= 2 * _NEAR else [*filled[:_NEAR], *filled[-_NEAR:]]
     ends = {*filled[:_ENDS], *filled[-_ENDS:]}
     alone = {i for i in filled if _stands_alone(lines, i)}
-    return {i for i in sorted({*near, *alone}) if _is_said(lines[i]) and (i in ends or i in alone or asks(lines[i]))}
+    return {i for i in sorted({*near, *alone}) if _is_prose(lines[i]) and (i in ends or i in alone or asks(lines[i]))}
 
 
 def beside_pasted(text: str) -> list[Range]:
@@ -73,7 +73,7 @@ def beside_output(text: str) -> list[Range]:
     if not ranges:
         return []
     lines = [line for line in text.split("\n") if line.strip()]
-    return ranges if sum(map(_is_said, lines)) < len(lines) / 2 else []
+    return ranges if sum(map(_is_prose, lines)) < len(lines) / 2 else []
 
 
 @remembering  # called for each plan that a budget tries
@@ -90,7 +90,7 @@ def _stands_alone(lines: Sequence[str], i: int) -> bool:
     return not any(line.strip() for line in (*lines[max(0, i - 1) : i], *lines[i + 1 : i + 2]))
 
 
-def _is_said(line: str) -> bool:
+def _is_prose(line: str) -> bool:
     text = line.rstrip()
     if not text or len(text) > _MOST or _MACHINE.match(text):
         return False

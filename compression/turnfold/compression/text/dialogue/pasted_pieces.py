@@ -1,7 +1,7 @@
 """Texts pasted in pieces, message after message: "Part 1 of 3: ...", "Got it.", "Part 2 of 3: ...".
 
-Lives here: which messages are the pieces of one text, and what number a piece has. Does not belong here: which text is meant, and
-what is quoted of it (``recall.wholes``), single words (``lexicon/pieces.txt``).
+This module tells which messages are the pieces of one text, and what number a piece has. Which text is meant, and what is quoted
+of it, is decided in ``recall.wholes``; single words are in ``lexicon/pieces.txt``.
 
 Long messages of a user between which the other side says next to nothing are pieces of one text where something ties them: labels
 that count, a word for going on, headings whose numbers count on, or a sentence that was broken off.

@@ -1,7 +1,7 @@
 """Lines of files that a later edit replaced, so that an earlier view of the file is outdated.
 
-Lives here: whether a passage shows such a line. Does not belong here: finding edits (``text.file_edits``), what is made of it
-(``recall.choosing``, ``shorten.summary``).
+This module tells whether a passage shows such a line. Edits are found in ``text.file_edits``; what follows is decided in
+``recall.choosing`` and ``shorten.summary``.
 
 A line counts only where the edit and the message speak of the same file, since the same line may stand in many. It stands again
 if a later edit brings it back, or a later result shows it.
@@ -70,12 +70,12 @@ class ReplacedLines:
     def is_shown_in(self, source: int, passage: str) -> bool:
         """Whether a passage shows a line that was replaced later, or lines that an edit removes without all of those it adds."""
         shown = self._memo.get(("shown", passage), lambda: _shown(passage), lambda found: len(passage) + _weight(found))
-        taken = self._taken_in(source) if self._edits[source] else {}
+        taken = self._replacements_in(source) if self._edits[source] else {}
         if taken and any(new - shown for line in taken.keys() & shown for new in taken[line]):
             return True
         return any(self._is_outdated(line, source) for line in shown & self._removed.keys())
 
-    def _taken_in(self, source: int) -> Mapping[str, Set[frozenset[str]]]:
+    def _replacements_in(self, source: int) -> Mapping[str, Set[frozenset[str]]]:
         """For each line removed by an edit of a message, its replacements, without duplicates."""
         if source not in self._taken:
             found: defaultdict[str, set[frozenset[str]]] = defaultdict(set)

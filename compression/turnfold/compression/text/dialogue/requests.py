@@ -1,8 +1,8 @@
 """The kind of request that a message makes, judged by its words.
 
-Lives here: word tables that recognise a message without content of its own ("continue", "the second one?"), one that refers to
-what was said before ("when was he born?"), one that asks for the whole ("summarise the above", "what do you know about me?") or
-for its beginning ("what did I ask first?"). Does not belong here: scores, messages.
+Word tables recognise a message without content of its own ("continue", "the second one?"), one that refers to what was said
+before ("when was he born?"), one that asks for the whole ("summarise the above", "what do you know about me?") or for its
+beginning ("what did I ask first?"). They see single texts, never a conversation, and give no scores.
 """
 
 from __future__ import annotations

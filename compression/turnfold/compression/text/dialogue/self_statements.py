@@ -1,8 +1,8 @@
 """Users' statements about themselves, the task and its limits: "I am allergic to peanuts", "the budget is 3,000 euros".
 
-Lives here: how much a sentence speaks for being such a statement, by its words and by the figures and names in it. Does not
-belong here: standing orders (``orders``), signals of a whole conversation (``signals``), choosing sentences, the words
-themselves (``lexicon/statements.txt``).
+This module weighs how much speaks for a sentence being such a statement, by its words and by the figures and names in it.
+Standing orders are in ``standing.orders``, signals of a whole conversation in ``signals``, the words themselves in
+``lexicon/statements.txt``. Sentences are chosen elsewhere.
 
 A statement is told from talk by what it is made of: somebody speaks of their own things (*own*) in words of lasting states
 (*lasting*) or of limits (*limit*), or of the task (*task*) with something that cannot be guessed again (a figure, a code, a

@@ -1,6 +1,6 @@
 """The short exchanges of a chat: "add milk", "Milk added."; what users have kept, step by step.
 
-Lives here: where they stand. Does not belong here: what is quoted of them (``shorten.told``, ``recall.ledger``).
+This module finds them. What is quoted of them is decided in ``shorten.told`` and ``recall.ledger``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Signals in a conversation: decisions, commitments, findings, questions, and facts that people state about themselves.
 
-Lives here: the words of each signal, and their weights. Does not belong here: standing orders (``orders``), scores of whole texts
-(``scorers``).
+The words of each signal, and their weights. Standing orders are in ``standing.orders``, scores of whole texts in ``scorers``.
 
 Word lists rather than patterns: this runs over every sentence of a long conversation.
 """

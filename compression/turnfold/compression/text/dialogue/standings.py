@@ -1,10 +1,10 @@
 """Figures of one thing that change: "HP 15/24" and later "HP 16/24", "18 arrows" and later "28 arrows".
 
-Lives here: which short message tells such a figure anew. Does not belong here: messages that say that something changed
-(``renewals``), what is made of it (``recall.later``), the words (``lexicon/renewals.txt``).
+This module tells which short message gives a new value of such a figure. Messages that say that something changed are in
+``updates``; what follows is decided in ``recall.later``; the words are in ``lexicon/updates.txt``.
 
 A figure stands for what is counted behind it ("9 gold", "640 g spaghetti"), or for the label in front of it, where a sign joins
-them or a limit follows ("Total: 80", "HP 15/24"). Of one speaker, the newest message renews all older ones that tell another
+them or a limit follows ("Total: 80", "HP 15/24"). Of one speaker, the newest message updates all older ones that tell another
 figure for the same. A measure ("5 minutes") may be of anything, so its messages need a word in common; so do those of users,
 who seldom keep count.
 """
@@ -16,8 +16,8 @@ from typing import Final, NamedTuple
 
 from turnfold.compression import lazy
 from turnfold.compression.memo import Memo, of_each
-from turnfold.compression.text.dialogue.renewals import LONGEST, Renewal
 from turnfold.compression.text.dialogue.turns import Labels, is_labelled, labels_of
+from turnfold.compression.text.dialogue.updates import LONGEST, StatementUpdate
 from turnfold.compression.text.lexicon import lexicon
 from turnfold.compression.text.lower import MARKS, joined_words, lower_text
 from turnfold.compression.text.quotes import Quotable
@@ -26,7 +26,7 @@ from turnfold.compression.text.words import is_function_word
 _STEM: Final = 6  # letters by which two forms of a word are considered equal
 _MOST: Final = 200  # messages of the kind, counted from the newest
 _SHORT_UNIT: Final = 2  # letters of a unit that is ambiguous without the measured thing: "640 g spaghetti"
-_MEASURES: Final = lexicon("renewals")["measures"]
+_MEASURES: Final = lexicon("updates")["measures"]
 _LETTERS: Final = rf"(?:[^\W\d_][{MARKS}]*)+"
 _COUNTED: Final = lazy.pattern(
     rf"(?:(?P<label>{_LETTERS})(?P<sign>\s?[:=]\s?| ))?(?<![\w.,:/-])(?P<value>[$€£¥₹]?\d[\d.,]*)(?P<most>/\d+)?"
@@ -58,7 +58,7 @@ _Told = tuple[int, _Standing, frozenset[str]]
 _Newest = dict[_Subject, list[_Told]]
 
 
-def standings(sources: Sequence[Quotable], memo: Memo) -> list[Renewal]:
+def standings(sources: Sequence[Quotable], memo: Memo) -> list[StatementUpdate]:
     """Messages that state a figure anew which earlier ones stated differently, in order.
 
     Empty if most messages name their speaker, as in a meeting, where nobody keeps count.
@@ -66,7 +66,7 @@ def standings(sources: Sequence[Quotable], memo: Memo) -> list[Renewal]:
     if is_labelled(sources, memo):
         return []
     newest: _Newest = {}
-    found: set[Renewal] = set()
+    found: set[StatementUpdate] = set()
     left = _MOST
     for at in range(len(sources) - 1, -1, -1):
         source = sources[at]
@@ -77,7 +77,7 @@ def standings(sources: Sequence[Quotable], memo: Memo) -> list[Renewal]:
             if newer is None:
                 told.append((at, one, read.about))
             elif newer[0] != at and newer[1].value != one.value:
-                found.add(Renewal(newer[0], at, one.start))
+                found.add(StatementUpdate(newer[0], at, one.start))
         left -= bool(read.told)
         if not left:
             break
@@ -113,7 +113,7 @@ def earlier_standings(sources: Sequence[Quotable], memo: Memo) -> EarlierStandin
     return EarlierStandings(len(sources), labels_of(sources, memo), told)
 
 
-def standings_behind(earlier: EarlierStandings, behind: Sequence[Quotable], memo: Memo) -> list[Renewal]:
+def standings_behind(earlier: EarlierStandings, behind: Sequence[Quotable], memo: Memo) -> list[StatementUpdate]:
     """Later messages that state a figure anew which an earlier one stated differently; their numbers continue after the earlier
     ones.
 
@@ -132,12 +132,12 @@ def standings_behind(earlier: EarlierStandings, behind: Sequence[Quotable], memo
         left -= bool(read[at].told)
         if not left:
             return []
-    found: set[Renewal] = set()
+    found: set[StatementUpdate] = set()
     for subject, told in newest.items():
         for older, rank, one, about in earlier.told.get(subject, ()):
             newer = _newer(told, one.of, subject[1], about) if rank <= left else None
             if newer is not None and newer[1].value != one.value:
-                found.add(Renewal(newer[0], older, one.start))
+                found.add(StatementUpdate(newer[0], older, one.start))
     return sorted(found)
 
 

@@ -1,7 +1,7 @@
 """Sentences that refer to an earlier statement of the user: "the address I gave you at the start".
 
-Lives here: the forms of such a sentence. Does not belong here: what it is answered with (``recall``), a work that is asked for
-again (``works``), requests for the beginning as such (``requests``).
+This module knows the forms of such a sentence. What it is answered with is decided in ``recall``; a work that is asked for again
+is in ``wanted.works``, requests for the beginning as such are in ``requests``.
 
 Whoever asks for a thing twice in such words says them twice: the earlier request looks more like the new one than the message
 that told the thing does, and holds nothing.

@@ -1,7 +1,7 @@
 """What somebody said and when: exports of chats, captions, logs of channels.
 
-Lives here: the label that a line of such a text begins with, and whether a text is one. Does not belong here: labels without a
-time ("Anna: ...") and lines that only name who speaks (``statements``, ``heads``), what needs a label (``ties.near``).
+This module reads the label that a line of such a text begins with, and tells whether a text is one. Labels without a time ("Anna:
+...") and lines that only name who speaks are in ``statements`` and ``heads``; what needs a label is in ``ties.near``.
 
 Formats: WhatsApp on iOS and Android, IRC (irssi, WeeChat), Zoom, Teams, WebVTT, SubRip.
 """

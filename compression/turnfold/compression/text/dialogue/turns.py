@@ -1,9 +1,8 @@
 """Turns of a conversation that stands in one text: a transcript that was pasted, a chat that was exported, messages that a wire
 joined.
 
-Lives here: where each turn begins, and the label with a speaker's name. Does not belong here: cutting turns into passages
-(``passages``), which lines of such a text a label governs (``ties.near``), layouts that name the speaker on a line above
-(``heads``).
+This module finds where each turn begins, and the label with a speaker's name. Turns are cut into passages in ``passages``. Which
+lines of such a text a label governs is known to ``ties.near``; layouts that name the speaker on a line above are in ``heads``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Messages that withdraw something by its name: "let's drop Celery", "forget what I said about Hakone".
 
-Lives here: which message takes back what which said. Does not belong here: values that are told anew (``renewals``), the words
-themselves (``lexicon/renewals.txt``).
+This module tells which message takes back what which said. Values that are stated anew are in ``updates``, the words themselves
+in ``lexicon/updates.txt``.
 
 A clause with a word of withdrawal ("drop", "no longer", "instead of"), or one that denies a thing where another is put in its
 place ("not the Ryanair one, but"), names what is taken back. Of the words in it the one that the fewest earlier messages have
@@ -28,11 +28,11 @@ _RARE: Final = 4  # messages that may name it at most
 _STEM: Final = 6  # letters by which two forms of a word are considered equal
 _SHORTEST: Final = 3
 _ENDING: Final = 2  # additional letters of a form
-_TABLE: Final = lexicon("renewals")
+_TABLE: Final = lexicon("updates")
 _CONTRAST: Final = _TABLE["contrast"]
 _SIGNS: Final = r".,;:!?\n…，。；：！？،؛।"
 _CLAUSE: Final = lazy.pattern(rf"[^{_SIGNS}]+")
-_one_of: Final = partial(one_of, "renewals")
+_one_of: Final = partial(one_of, "updates")
 _WITHDRAWS: Final = lazy.pattern(rf"(?<!\w)(?:{_one_of('withdrawn')})(?!\w)|{_one_of('run-on withdrawn')}")
 _RUN_ON: Final = lazy.pattern(_one_of("run-on withdrawn"))
 # "Don't forget the towels" retracts nothing.
@@ -71,7 +71,7 @@ class SaidTexts(NamedTuple):
         known = len(self.starts) - 1
         if known >= number:
             return self
-        lines = [lower_text(one.text).replace("\n", " ") + "\n" if _is_said(one) else "\n" for one in sources[known:number]]
+        lines = [lower_text(one.text).replace("\n", " ") + "\n" if _is_spoken(one) else "\n" for one in sources[known:number]]
         starts = accumulate(map(len, lines), initial=self.starts[-1])
         return SaidTexts(self.text + "".join(lines), [*self.starts[:-1], *starts])
 
@@ -83,7 +83,7 @@ class SaidTexts(NamedTuple):
 NOTHING_SAID: Final = SaidTexts("", (0,))
 
 
-def _is_said(source: Quotable) -> bool:
+def _is_spoken(source: Quotable) -> bool:
     return source.role in ("user", "assistant") and len(source.text) <= _LONGEST_TOLD
 
 

@@ -1,7 +1,7 @@
 """Worked examples: inputs with their answers at the head of a conversation, from which a model learns what to do with the next.
 
-Lives here: the forms that one example shares with the next. Does not belong here: how many examples there are, what is done with
-them (``fold.course``).
+This module recognises the forms that one example shares with the next. How many examples there are, and what is done with them,
+is decided in ``fold.course``.
 
 Few-shot prompts (Brown et al. 2020, "Language Models are Few-Shot Learners") are sent as turns too: inputs as a user's messages,
 answers as the assistant's. They are the program, and nothing of them can be recalled in its place: what counts is that they stand

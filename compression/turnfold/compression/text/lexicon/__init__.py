@@ -1,6 +1,6 @@
 """Word tables that are data, not code.
 
-Lives here: the one reader of the ``.txt`` tables beside this file. Does not belong here: knowledge of what a table is for.
+This is the one reader of the ``.txt`` tables beside it. It does not know what a table is for.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """Names: people, organisations, products, amounts and dates of a text, which a summary should not lose.
 
-Lives here: finding them, by script and language. Does not belong here: how much they matter (``shorten``), figures that must be
-copied exactly (``text.figures``).
+They are found by script and language. How much they matter is decided in ``shorten``; figures that must be copied exactly are in
+``text.figures``.
 """

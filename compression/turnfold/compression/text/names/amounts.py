@@ -1,6 +1,7 @@
 """Amounts in a text: money, shares, counted things, years.
 
-Lives here: their patterns, in the languages of our word lists. Does not belong here: dates of day and month (``inline``), names.
+This module has their patterns, in the languages of the word lists. Dates of day and month are in ``inline``; names are in
+``entities``.
 
 An amount ends with what it counts; a word of grammar behind a figure is not counted by it.
 """

@@ -1,8 +1,8 @@
 """Names of people, organisations and places in scripts without capitals: Chinese, Japanese, Korean, Arabic, Hebrew.
 
-Lives here: the rules by which a name is told there: a common surname with a title or a small word beside it, a title before a
-name, the word that organisations end (or begin) with, countries and large cities. Does not belong here: the words
-(``lexicon/names.txt``), names with capitals (``entities``).
+This module has the rules by which a name is recognised there: a common surname with a title or a small word beside it, a title
+before a name, the word that organisations end (or begin) with, countries and large cities. The words are in
+``lexicon/names.txt``, names with capitals in ``entities``.
 
 These rules miss names rather than take other words for one: both ends of a name must be told.
 """

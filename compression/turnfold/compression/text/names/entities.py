@@ -1,7 +1,6 @@
 """Names, figures and other facts that a summary should not lose.
 
-Lives here: finding them by rules (no model, no dictionary of names). Does not belong here: their importance for a given text,
-shortening.
+They are found by rules (no model, no dictionary of names). How important they are for a given text is decided in ``shorten``.
 
 Linear scans: tokens that are more than words (``inline.tokens``), capitalised runs, amounts (``amounts``), names in
 scripts without capitals (``dense_names``). A capitalised word that opens a sentence is a name only if it is one elsewhere.
@@ -271,7 +270,7 @@ def entities(text: str) -> list[Entity]:
     for entity in found:
         if entity.start >= end and "`" not in text[entity.start : entity.end]:
             end = entity.end
-            if out and _goes_on(plain, out[-1], entity):
+            if out and _continues(plain, out[-1], entity):
                 begin = out.pop().start
                 out.append(Entity(plain[begin:end], "organisation", begin, end))
             else:
@@ -289,7 +288,7 @@ def _names_of(text: str, free: str) -> list[Entity]:
     return names
 
 
-def _goes_on(text: str, before: Entity, entity: Entity) -> bool:
+def _continues(text: str, before: Entity, entity: Entity) -> bool:
     """Whether both are one organisation: "Court of Justice", followed by "of the" and "European Union"."""
     if before.kind != "organisation" or entity.kind not in ("name", "organisation") or " of " not in before.text:
         return False

@@ -1,7 +1,7 @@
 """German nouns: capitalised words that are not names.
 
-Lives here: telling whether a text is German, and which of its single capitalised words are common nouns. Does not belong here:
-names of several words, other languages (``entities``).
+This module tells whether a text is German, and which of its single capitalised words are common nouns. Names of several words,
+and other languages, are handled in ``entities``.
 
 German writes every noun with a capital. A common one mostly has an article, a pronoun or a number in front, or the ending of a
 derived noun; a name of one word has neither ("in Berlin", "von Siemens"), but for rivers and some countries ("der Rhein").

@@ -1,7 +1,7 @@
 """Days that a message names, and dates as logs write them: "on the 14th", "Nov 24", "am 14.11.", "2026-11-14".
 
-Lives here: reading both, and whether they are one day. Does not belong here: times of the day
-(``text.dialogue.wanted.moments``), months' names (``lexicon/months.txt``).
+This module reads both, and tells whether they are one day. Times of the day are in ``text.dialogue.wanted.moments``, months'
+names in ``lexicon/months.txt``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The reach of a correction, note or head: the rest of its line, its speaker's last words, a list, figures.
 
-Lives here: pairs of a sentence and one that corrects, qualifies or heads it, told by where that one stands. Does not belong here:
-which words begin a correction (``pieces``), corrections of the sentence next to them (``statements``).
+This module pairs a sentence with one that corrects, qualifies or heads it, by where that one stands. Which words begin a
+correction is known to ``pieces``; corrections of the adjacent sentence are in ``statements``.
 
 `may_correct` asks the whole text once. Each rule looks a bounded number of sentences back: all are linear.
 """

@@ -1,7 +1,7 @@
 """Distant text that a sentence needs: titles, notes, postscripts, moods, other lines on the same thing.
 
-Lives here: pairs of a sentence and one that it needs, by the structure of a text more than by its words. Does not belong here:
-what one sentence is asked (``pieces``), ties by a sentence's own first words (``statements``).
+This module pairs a sentence with one that it needs, by the structure of a text more than by its words. The properties of one
+sentence are in ``pieces``; ties by a sentence's own first words are in ``near``.
 
 Each rule looks for its sign in the whole text first, and from each sign at a bounded number of sentences: all are linear.
 """

@@ -1,7 +1,7 @@
 """Additions to a message by its own author before anyone else writes: "Everybody is off on Friday", "except the hotline".
 
-Lives here: two messages in a row by one speaker of a chat, of which the second is short. Does not belong here: who speaks
-(``statements``), an objection of another speaker (``near``), messages of a conversation that are not one text.
+It is about two messages in a row by one speaker of a chat, of which the second is short. Who speaks is known to ``statements``;
+an objection of another speaker is in ``near``. Messages of a conversation that are not one text are not its concern.
 
 In a chat people correct, limit and take back in a message of its own, in words that no list has. A short one that comes next is
 about the one before it. Of somebody who writes one line after the other nothing is told: that is a log. Names without times tell

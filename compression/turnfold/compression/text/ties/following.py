@@ -1,7 +1,7 @@
 """Sentences that depend on the one right before them: fragments, orders about it, settings, outcomes.
 
-Lives here: pairs of a claim and the sentence behind it that may limit it, told by place, length and reference more than by words.
-Does not belong here: ties by a sentence's first words (``statements``), over several sentences (``reaching``).
+This module pairs a claim with the next sentence that may limit it, by place, length and reference more than by words. Ties by a
+sentence's first words are in ``near``, ties over several sentences in ``reaching``.
 
 Each rule looks one sentence back: all are linear. A sentence that leans on one that leans itself is not tied by its form alone,
 or whole stretches of small talk would be one statement.

@@ -1,7 +1,7 @@
 """The frame of a line in structures without a rule of their own: timetables, price lists, cards, rosters, outlines, menus.
 
-Lives here: by line of such a text the lines without which it is not to be read. Does not belong here: marks of a known kind
-(``marked_lines``, ``heads``), words (the other files of ties).
+For each line of such a text, it finds the lines without which it must not be read. Marks of a known kind are in ``marked_lines``
+and ``heads``; words are read in the other files of ties.
 
 Whatever a page is, it has few ways to say what a line is about. A line is about the first one of its paragraph, about the last
 line that is nothing but a name, about what it is indented under, about the names of its columns; a line that is a paragraph of

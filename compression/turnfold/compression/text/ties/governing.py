@@ -1,8 +1,8 @@
 """What governs the sentences behind it: a time up to the next one, indirect speech, a question of what is false, brackets.
 
-Lives here: pairs of a sentence and the one that says when, by whom or how far it is meant, told by the form of that one; a remark
-on the text itself, an exception that somebody adds in a chat. Does not belong here: heads with a colon or in a line of their own
-(``near``, ``status``), limits behind a claim (``over_details``).
+This module pairs a sentence with one that says when, by whom or how far it is meant, by the form of that one: for example a
+remark on the text itself, or an exception that somebody adds in a chat. Heads with a colon or on a line of their own are in
+``near`` and ``status``, limits after a claim in ``over_details``.
 
 The words of the whole text are asked first; each rule looks a bounded number of sentences away: all are linear.
 """

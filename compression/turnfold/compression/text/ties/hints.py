@@ -1,7 +1,7 @@
 """Features of a whole text, so that rules skip what it does not contain.
 
-Lives here: what is found out once for all sentences of a text. Does not belong here: what one sentence is asked
-(``pieces``), the lists of words that tell (``cues``).
+They are found once for all sentences of a text. The properties of one sentence are in ``pieces``, the lists of telling words in
+``cues``.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Where something on the page cuts a sentence in two: the foot and the head of a page, the time of the next caption, the end of
 a verse.
 
-Lives here: where the first part stops and the second begins, and that each needs the other. Does not belong here: lines that are
-merely broken at a column (``wrapped_lines``), where passages end (``passages``).
+This module finds where the first part stops and the second begins: each needs the other. Lines that are merely broken at a column
+are in ``wrapped_lines``; where passages end is decided in ``passages``.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def _pages(text: str) -> Iterator[Range]:
         start, stop = found.span()
         said = found[0]
         first = said.lstrip(_OPENING)
-        if open_at >= 0 and first[:1].islower() and start - open_at <= _BETWEEN and _is_said(said) and not ITEM.match(said):
+        if open_at >= 0 and first[:1].islower() and start - open_at <= _BETWEEN and _is_prose(said) and not ITEM.match(said):
             yield open_at, start + len(said) - len(said.lstrip())
             open_at = -1
         seen += 1
@@ -92,12 +92,12 @@ def _is_cut(paragraph: str) -> bool:
     """Whether its last line is words without an end; a hyphen tells, else it has to be about as long as the others."""
     last = paragraph.rpartition("\n")[2]
     end = last.rstrip(_CLOSING)[-1:]
-    if not end or end in _TERMINATORS or len(_WORD.findall(last)) < _FEWEST_WORDS or not _is_said(last):
+    if not end or end in _TERMINATORS or len(_WORD.findall(last)) < _FEWEST_WORDS or not _is_prose(last):
         return False
     return end == "-" or 4 * len(last) >= 3 * max(map(len, paragraph.split("\n")))
 
 
-def _is_said(paragraph: str) -> bool:
+def _is_prose(paragraph: str) -> bool:
     """Whether it is words for the most part."""
     return sum(map(len, _WORD.findall(paragraph))) >= _LETTERS * len(paragraph) and not any(map(paragraph.__contains__, "{}|=<>"))
 

@@ -1,8 +1,8 @@
 """What belongs together by its place on the page: an enumeration that is one sentence, what a mail quotes and who wrote it,
 a term and its definition, an outcome below what was proposed.
 
-Lives here: pairs of a sentence and one that it needs, told by indentation, marks and line ends. Does not belong here: ties told
-by words (the other files of ties), titles without a mark (``farther``, ``framed``), lines of data (``heads``).
+This module pairs a sentence with one that it needs, by indentation, marks and line ends. Ties by words are in the other files of
+ties, titles without a mark in ``farther`` and ``framed``, lines of data in ``heads``.
 
 Each rule goes through the text once and looks a bounded number of sentences back: all are linear.
 """

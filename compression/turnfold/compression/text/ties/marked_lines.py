@@ -1,8 +1,8 @@
 """Lines that others are not to be read without, told by marks in them: a note below its sign, an element around what it holds,
 the first line of a request above its answer, the names of columns above their rows, what a line is indented under.
 
-Lives here: finding them in text that is shown line by line; for requests the same for sentences. Does not belong here: heads,
-sections and remarks (``heads``), notes below sentences (``farther``).
+This module finds them in text that is shown line by line, and for requests also among sentences. Heads, sections and remarks are
+in ``heads``, notes below sentences in ``farther``.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """What a sentence needs by its first words or its place: its label, its heading, the line that introduces it, what it answers,
 corrects or points back to.
 
-Lives here: pairs of a sentence and one that it needs, told by how the later one begins or by what stands above it. Does not
-belong here: what is one statement (``statements``), ties that are told otherwise (``following`` and its neighbours).
+This module pairs a sentence with one that it needs, by how the later one begins or by what stands above it. What is one statement
+is decided in ``statements``; other signs of a tie are in ``following`` and its neighbours.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ _BLANK_LINE: Final = lazy.pattern(r"\n[ \t]*\n\s*\Z")
 def near_ties(pieces: Sequence[StatementPiece]) -> list[tuple[int, int]]:
     """Pairs of a sentence and one that it needs."""
     if not any([piece.kind for piece in pieces]):  # noqa: C419 - a generator takes twice as long, and every text is asked
-        return [*_pointing_back(pieces), *_taken_back(pieces), *_revised(pieces), *introduced(pieces)]
+        return [*_pointing_back(pieces), *_retractions(pieces), *_revised(pieces), *introduced(pieces)]
     return [
         *_under_headings(pieces),
         *_behind_labels(pieces),
         *_asked_and_answered(pieces),
         *_pointing_back(pieces),
-        *_taken_back(pieces),
+        *_retractions(pieces),
         *_revised(pieces),
         *introduced(pieces),
         *_about_blocks(pieces),
@@ -78,7 +78,7 @@ def _pointing_back(pieces: Sequence[StatementPiece]) -> list[tuple[int, int]]:
     return found
 
 
-def _taken_back(pieces: Sequence[StatementPiece]) -> list[tuple[int, int]]:
+def _retractions(pieces: Sequence[StatementPiece]) -> list[tuple[int, int]]:
     """Sentences of a paragraph (where the later one begins one, of that before it) and a later one that takes them back."""
     found: list[tuple[int, int]] = []
     if pieces[0].hints.rare.isdisjoint(("verdicts", "retracts")):

@@ -1,7 +1,7 @@
 """Numbered items and the sentences that limit them by number: "Skip step 2.", "Clauses 4.1 and 4.2 do not apply to ...".
 
-Lives here: pairs of what a number stands in front of and the sentence that says when it does not hold. Does not belong here:
-limits that name no number (the other files of ties), places in an order ("the first of these", ``pointing``).
+This module pairs a numbered item with the sentence that says when it does not hold. Limits that name no number are in the other
+files of ties; places in an order ("the first of these") are in ``pointing``.
 
 The whole text is asked first whether it refers to any number; each reference is looked up in a table: all is linear.
 """

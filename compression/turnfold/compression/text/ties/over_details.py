@@ -1,7 +1,7 @@
 """What limits a claim over the details between: "Members may use the boat. Fuel is free. The key is inside. It needs a pass.".
 
-Lives here: sentences that take back, limit or set a condition for what was said up to four sentences before in their line. Does
-not belong here: the same of the sentence next to them (``near``, ``following``), corrections behind a label (``correcting``).
+This module finds sentences that take back, limit or set a condition for what was said up to four sentences earlier in their line.
+For the adjacent sentence, that is done in ``near`` and ``following``; corrections after a label are in ``correcting``.
 
 A limit speaks of what its paragraph is about, and details may stand between. That a sentence is one is told by its form: it
 points back ("it ends", "that is for the red kind"), says what came of something or for whom it is otherwise, corrects, or asks

@@ -1,8 +1,7 @@
 """Sentences that belong together in a paragraph: a claim and a later limit, cases and "otherwise", a head and its line.
 
-Lives here: pairs of a sentence and one that it needs, told by where in a paragraph or list they stand and by closed
-classes of words. Does not belong here: ties to the sentence next to it (``near``, ``following``), pronouns
-(``pointing``).
+This module pairs a sentence with one that it needs, by their places in a paragraph or list and by closed classes of words. Ties
+to the adjacent sentence are in ``near`` and ``following``, pronouns in ``pointing``.
 
 Each rule asks the words of the whole text first, and looks a bounded number of sentences back: all are linear.
 """

@@ -1,7 +1,7 @@
 """One sentence with its properties: does it answer, withdraw, restrict, point back?
 
-Lives here: a sentence's answers. Does not belong here: the lists of phrases that tell (``cues``), which sentences are
-one statement or need each other (``statements``).
+This module answers such questions about one sentence. The lists of telling phrases are in ``cues``; which sentences are one
+statement, or need each other, is decided in ``statements``.
 """
 
 from __future__ import annotations

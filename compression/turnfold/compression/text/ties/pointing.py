@@ -1,7 +1,7 @@
 """References by a word inside a sentence: object pronouns, comparisons, persons, contradicting figures.
 
-Lives here: pairs of a sentence and one that it needs, told by closed classes of words behind its first one. Does not belong here:
-ties by a sentence's first words (``near``), by its form (``following``).
+This module pairs a sentence with one that it needs, by closed classes of words after its first one. Ties by a sentence's first
+words are in ``near``, by its form in ``following``.
 
 Each rule asks all words of the text once, and looks a bounded number of sentences back: all are linear.
 """
@@ -287,7 +287,7 @@ def _has_figure(piece: StatementPiece) -> bool:
     return _FIGURE.search(piece.text) is not None or not _NUMBERS.isdisjoint(piece.said)
 
 
-def _told(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
+def _figure_pairs(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
     """ "The clinic says six. The hospital says seven.": who tells a figure, and the figure told shortly before."""
     piece = pieces[i]
     if len(piece.said) <= _TELLING_WORDS and not _TELLING.isdisjoint(piece.said) and not piece.asks and _has_figure(piece):
@@ -361,7 +361,7 @@ _RULES: Final[tuple[tuple[_Rule, str], ...]] = (
     (_leaves_rest, "rest-of-all"),
     (_numbered, "places-in-order"),
     (_ends, "outcomes"),
-    (_told, "telling-figures"),
+    (_figure_pairs, "telling-figures"),
     (_speaks_of_figure, "quantities"),
     (_happened_meanwhile, "meanwhile"),
     (_drops_subject, "dropped-subjects"),

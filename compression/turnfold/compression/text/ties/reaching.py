@@ -1,7 +1,7 @@
 """Sentences about several others: their unit, their sum, the chosen option, the outcome of a program.
 
-Lives here: pairs of a sentence and one that reaches over its neighbours to it. Does not belong here: ties to the sentence next to
-it by its first words (``statements``), titles, notes and moods (``farther``).
+This module pairs a sentence with one that it reaches over its neighbours. Ties to the adjacent sentence by its first words are in
+``near``; titles, notes and moods are in ``farther``.
 
 Each rule looks for its sign in the whole text first, and from each sign at a bounded number of sentences: all are linear.
 """
@@ -240,7 +240,7 @@ def _concluded(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
     """Lines of an output, and its first and its last line where these are unlike the others: "dry run", "exit status 1"."""
     first = 0
     for i in range(1, len(pieces) + 1):
-        if i < len(pieces) and _goes_on(pieces, i):
+        if i < len(pieces) and _continues(pieces, i):
             continue
         if i - first >= _FEWEST_LINES:
             for verdict in telling_ends([piece.text.rstrip("\n") for piece in pieces[first:i]]):
@@ -248,7 +248,7 @@ def _concluded(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
         first = i
 
 
-def _goes_on(pieces: Sequence[StatementPiece], i: int) -> bool:
+def _continues(pieces: Sequence[StatementPiece], i: int) -> bool:
     """Whether it may be one more line of the same output."""
     piece = pieces[i]
     return piece.starts_line and not (piece.kind or piece.item or _BLANK_LINE.search(pieces[i - 1].tail(40)))
@@ -263,14 +263,14 @@ def telling_ends(lines: Sequence[str]) -> list[int]:
     if len(set(begun)) * 2 > len(lines):
         return []
     ends = {0, len(lines) - 1}
-    return [i for i in sorted(ends) if begun[i] and begun.count(begun[i]) == 1 and _is_said(lines[i])]
+    return [i for i in sorted(ends) if begun[i] and begun.count(begun[i]) == 1 and _is_prose(lines[i])]
 
 
 def _first_word(line: str) -> str:
     return _VARYING.sub("#", line.split(" ", 1)[0].lower())[:20]
 
 
-def _is_said(line: str) -> bool:
+def _is_prose(line: str) -> bool:
     """Whether a line has some words and little else."""
     said = [word for word in line.split() if word.strip("().,:;!#\"'").isalpha()]
     return len(line) <= 120 and not line.rstrip().endswith(":") and len(said) >= 2 and len(said) * 2 >= len(line.split())

@@ -1,8 +1,8 @@
 """References without a name: "after that", "this view", "There the limit is 20.", "therefore", "the old one".
 
-Lives here: pairs of a sentence and one that it needs, told by references that nothing in the sentence itself can answer, and by
-what a comment denies or limits. Does not belong here: pronouns as objects, figures, comparisons (``pointing``), what a
-sentence begins with (``near``), its form (``following``).
+This module pairs a sentence with one that it needs, by references that nothing in the sentence itself can answer, and by what a
+comment denies or limits. Pronouns as objects, figures and comparisons are in ``pointing``; a sentence's beginning is read in
+``near``, its form in ``following``.
 
 In doubt a word refers: a tie costs a sentence, a missing one costs what is meant. Each rule looks a bounded number of sentences
 back: all are linear.
@@ -94,7 +94,7 @@ def _back_and_forth(pieces: Sequence[StatementPiece]) -> list[Pair]:
     hints = pieces[0].hints
     cues, meaning = hints.cues, hints.meaning
     brief = -1  # the last brief comment: another one behind it is told of the same
-    for i in _asked(pieces):
+    for i in _referring_sentences(pieces):
         if pieces[i].starts_line or pieces[i].kind or not pieces[i].said:
             continue
         before = _in_front(pieces, i)
@@ -124,7 +124,7 @@ def _back_and_forth(pieces: Sequence[StatementPiece]) -> list[Pair]:
     return found
 
 
-def _asked(pieces: Sequence[StatementPiece]) -> list[int]:
+def _referring_sentences(pieces: Sequence[StatementPiece]) -> list[int]:
     """The sentences that may refer to another one; in a dialogue also those that may reply."""
     hints = pieces[0].hints
     asked = [i for i, bits in enumerate(hints.cues) if bits & _ANY or i in hints.meaning]
@@ -312,7 +312,7 @@ def _lacks_standard(said: Sequence[str]) -> bool:
     return "than" not in said
 
 
-def _goes_on(said: Sequence[str]) -> bool:
+def _continues(said: Sequence[str]) -> bool:
     """ "iPhone owners are still waiting.", "They are not any longer."."""
     return len(said) <= _BRIEF_WORDS and not _GOING_ON.isdisjoint(said[1:])
 
@@ -362,7 +362,7 @@ _RULE_OF: Final[Mapping[int, Callable[[Sequence[str]], bool]]] = {
         ("refers-numbers", _counts),
         ("refers-ones", _holds_one),
         ("refers-fronts refers-subjects", _fronts),
-        ("refers-going-on", _goes_on),
+        ("refers-going-on", _continues),
         ("ends-compared", _lacks_standard),
     )
 }

@@ -1,7 +1,7 @@
 """Heads in the line that they govern: "Conjecture (open). There are infinitely many.".
 
-Lives here: what stands behind such a head and needs it. Does not belong here: heads with a colon (``paragraph``), titles in
-lines of their own (``farther``, ``layout``).
+This module finds what follows such a head and needs it. Heads with a colon are in ``paragraph``, titles on lines of their own in
+``farther`` and ``layout``.
 """
 
 from __future__ import annotations

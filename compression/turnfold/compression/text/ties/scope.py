@@ -1,8 +1,8 @@
 """A claim and the following sentence that limits its scope: "This holds for ...", "It will end in May.".
 
-Lives here: pairs of a claim and a sentence of its line that gives its scope by a verb, by "only", by another price, by its
-amount said again, by one of those that it lists, or that says what is lost by it. Does not belong here: scopes told by their
-first word (``pieces``), limits in other lines (``paragraph``, ``numbered``).
+This module pairs a claim with a sentence of its line that gives its scope by a verb, by "only", by another price, by repeating
+its amount or one of the things that it lists, or that says what is lost by it. Scopes by their first word are in ``pieces``,
+limits in other lines in ``paragraph`` and ``numbered``.
 
 The words of the whole text are asked first; each rule looks a bounded number of sentences back: all are linear.
 """

@@ -1,7 +1,7 @@
 """Entries of a series that say the same of one thing after another: "Pump 1 holds 7 bar, nobody called. Pump 2 holds ...".
 
-Lives here: which ties between such sentences are none. Does not belong here: what is repeated (``text.duplicates``), records of
-several lines (``text.records``).
+This module removes ties between such sentences. What is repeated is found in ``text.duplicates``; records of several lines are in
+``text.records``.
 
 Each entry shares its words with the next one and may deny something, as a limit does of a claim. Tied to its neighbours it would
 be one statement with the whole series.

@@ -1,7 +1,7 @@
 """Text in two columns whose lines stand side by side, as a PDF is copied: a sentence goes on below, not at the right.
 
-Lives here: the halves of such lines, and which of them make up each sentence. Does not belong here: tables, whose cells are few
-words each (``text.blocks``), how a text is cut elsewhere (``text.sentences``).
+This module finds the halves of such lines, and which of them make up each sentence. Tables, whose cells are a few words each, are
+in ``text.blocks``; elsewhere a text is cut in ``text.sentences``.
 
 Everything goes through the lines once: linear.
 """
@@ -51,7 +51,7 @@ def _regions(lines: Sequence[str]) -> Iterator[tuple[int, int, int]]:
         fits = [_fits(line, column) for line in lines]
         for is_inside, run in groupby(range(len(lines)), fits.__getitem__):
             both = [i for i in run if is_inside and column in gaps[i]]
-            if len(both) >= _FEWEST and _is_said(lines, both, column):
+            if len(both) >= _FEWEST and _is_prose(lines, both, column):
                 stop = next((i for i in range(both[-1], len(lines)) if not fits[i]), len(lines))
                 yield both[0], stop, column
 
@@ -61,7 +61,7 @@ def _fits(line: str, column: int) -> bool:
     return not line[column - 2 : column].strip() and (len(line) <= column or not line[column].isspace())
 
 
-def _is_said(lines: Sequence[str], both: Sequence[int], column: int) -> bool:
+def _is_prose(lines: Sequence[str], both: Sequence[int], column: int) -> bool:
     """Whether the halves are words for the most part, and too many for cells, in either column."""
     if _MOST_GAPS * sum(len(_GAP.findall(lines[i].strip())) > 1 for i in both) > len(both):
         return False

@@ -1,7 +1,7 @@
 """Records of several lines in what a program prints: an item of YAML with its keys, a commit, an interface, a row of CSV.
 
-Lives here: the lines that tell of one thing, around a place in a text. Does not belong here: records on one line
-(``text.records``), which record a question is about (``recall.wholes.parts.named_stanzas``).
+This module finds the lines about one thing, around a place in a text. Records on one line are in ``text.records``; which record a
+question is about is decided in ``recall.wholes.parts.named_stanzas``.
 
 Three layouts hold such records: a line at the margin that comes back with what stands between (``commit ...``, ``[[package]]``),
 lines that are indented below the one that names the thing, and cells of CSV that go on over lines. Linear in the text.

@@ -1,8 +1,8 @@
 """Statuses of a whole page, or of the rest of a paragraph: "DRAFT, not approved", "Bozza: ...".
 
-Lives here: which line or head is such a status, what stands under one at the top of a text or at the beginning of a line, and the
-same for parts of a text that are quoted. Does not belong here: frames of a single paragraph or list (``near.introduced``), heads
-of three and more words (``paragraph``).
+This module recognises such a line or head, and knows what stands under one at the top of a text or at the beginning of a line,
+also for parts of a text that are quoted. Frames of a single paragraph or list are in ``near.introduced``, heads of three and more
+words in ``paragraph``.
 
 A status is told by its form: a stretch of few words between signs of punctuation, half of which are words for how far something
 is valid. "Draft a letter to my landlord." is none.

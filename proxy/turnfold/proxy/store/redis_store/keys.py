@@ -1,6 +1,6 @@
 """Names of keys in Redis, and which of them lie together.
 
-Lives here: the layout. Does not belong here: what is done with the keys.
+Only the layout; ``store`` and ``scripts`` use the keys.
 
 On one server (``T`` the tenant):
 

@@ -1,7 +1,7 @@
 """From a store's URL to connections: one server, a cluster, or whichever server Sentinel names.
 
-Lives here: the URL, and what each of the three does when a server goes. Does not belong here: the layout of keys (``keys``), what
-is stored (``store``), when a store is set aside (``guard``).
+The URL, and what each of the three does when a server goes away. The layout of keys is in ``keys``, the operations are in
+``store``; ``guard`` sets a failing store aside.
 
     redis://host:6379/0                                        rediss:// with TLS
     redis+cluster://host:6379,host2:6379                       rediss+cluster://

@@ -1,9 +1,8 @@
-"""What runs inside the server: each script is one step that nobody sees half done.
+"""Lua scripts that run inside the server: each is one step, of which nobody sees a part.
 
-Lives here: the scripts. Does not belong here: which keys they are given (``keys``), when (``store``).
+Which keys they are given is up to ``keys``, and when they run to ``store``.
 
-All keys of one call share a hash tag in a cluster. One of Turnfold's keys that holds another type, or a count that is no
-number, is
+All keys of one call share a hash tag in a cluster. If one of Turnfold's keys holds another type, or a count is no number, it is
 damaged: the scripts remove it and write on.
 """
 

@@ -1,10 +1,11 @@
 """A store in Redis or Valkey, shared by every replica.
 
-Lives here: what each operation of a store does with the keys, and the batches that a server which takes over may lack. Does not
-belong here: the names of keys (``keys``), the scripts (``scripts``), connections (``links``), time-outs (``guard``).
+What each operation of a store does with the keys, and the batches that a server that takes over may lack. Names of keys are in
+``keys``, scripts in ``scripts``, connections in ``links``, timeouts in ``guard``.
 
-On one server each operation is one step. In a cluster a step is as large as a slot: of items that are stored together some may be
-seen before the others, and of a batch one log or table before another; each is taken once, however often a batch is repeated.
+On one server each operation is one step. In a cluster a step covers one slot: some of the items that are stored together may be
+visible before the others, and one log or table of a batch before another. Each is applied once, however often a batch is
+repeated.
 
 One of Turnfold's keys that holds another type, or a count that is no number, is damaged: writing removes it, and readers leave
 it out. Both are told (``records.report_unreadable``); nothing is kept of it.

@@ -1,12 +1,11 @@
 """Code that is too long to be quoted, for a request about all of it: "explain the architecture", "review the code".
 
-Lives here: what of it is quoted. Does not belong here: telling such a request (``text.dialogue.wanted.materials``), where files
-and definitions stand (``text.dialogue.wanted.code_files``, ``code_definitions``).
+This module decides what of it is quoted. Such a request is recognised in ``text.dialogue.wanted.materials``; files and
+definitions are found in ``code_files`` and ``code_definitions`` there.
 
-A few passages that share a word with "review the code" say less of it than the names of all that it defines, under the files
-that these stand in. Where even these have no room, those of the outermost level are quoted, or the names of the files alone.
-Nobody can review or port names, so the room that is left goes to whole files, those first on which most others rest, of these the
-newest.
+A few passages that share a word with "review the code" say less than the names of everything it defines, grouped by file. If
+there is no room for all names, those of the outermost level are quoted, or only the names of the files. Nobody can review or port
+names, so the remaining room goes to whole files: first those on which most others depend, among these the newest.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from turnfold.compression import lazy
 from turnfold.compression.recall.fence import quote_tokens
 from turnfold.compression.recall.wholes.found_work import FoundWork
 from turnfold.compression.recall.wholes.parts.edited_code import HeldCode, OfFile, edits_of, newest_file
-from turnfold.compression.recall.wholes.parts.request import PartRequest
+from turnfold.compression.recall.wholes.request import WholeRequest
 from turnfold.compression.recall.wholes.spread_works import joined
 from turnfold.compression.text.dialogue.wanted.code_parts import named_parts
 from turnfold.compression.text.dialogue.wanted.printed_text import bare_code
@@ -34,7 +33,7 @@ _NAME: Final = lazy.pattern(r"[A-Za-z_$][\w$]+")
 _LEAST: Final = 2  # definitions in a message without file names, from which its code is more than an example
 
 
-def find_outline(asked: PartRequest, held: Sequence[HeldCode]) -> FoundWork:
+def find_outline(asked: WholeRequest, held: Sequence[HeldCode]) -> FoundWork:
     """An outline of a conversation's code by file, with each file and definition in its newest form; and as many whole files as
     fit.
 
@@ -58,7 +57,7 @@ def find_outline(asked: PartRequest, held: Sequence[HeldCode]) -> FoundWork:
     return FoundWork(quotes, (), tokens)
 
 
-def _files(asked: PartRequest, held: Sequence[HeldCode]) -> Iterator[tuple[frozenset[str], tuple[Quote, ...]]]:
+def _files(asked: WholeRequest, held: Sequence[HeldCode]) -> Iterator[tuple[frozenset[str], tuple[Quote, ...]]]:
     """Each file with its later changes, and the names that it defines.
 
     Skips files of which the request holds something newer: quotes come after that, so an older form would be the last word.

@@ -1,8 +1,7 @@
 """Parts of pasted code that a request or an error names: a file, a class, a function, a line.
 
-Lives here: which parts are quoted, and in which form. Does not belong here: where they stand (``code_files``,
-``code_definitions``), what a request names (``text.dialogue.wanted.code_parts``), code of which it names nothing
-(``handed_code``).
+This module decides which parts are quoted, and in which form. Where they are is read in ``code_files`` and ``code_definitions``,
+what a request names in ``text.dialogue.wanted.code_parts``. Code of which it names nothing is found in ``handed_code``.
 
 "Refactor ByteChunker" shares one word with the first line of that class, and none with its methods. A part that is too long for
 the room is quoted as its outline: the lines that define something, each with what is indented under it left out. What edited a
@@ -31,7 +30,7 @@ from turnfold.compression.recall.wholes.parts.edited_code import (
     newest_file,
     printed_code,
 )
-from turnfold.compression.recall.wholes.parts.request import BESIDE, PartRequest
+from turnfold.compression.recall.wholes.request import BESIDE, WholeRequest
 from turnfold.compression.recall.wholes.spread_works import joined
 from turnfold.compression.text.blocks import Range
 from turnfold.compression.text.dialogue.wanted.code_blocks import code_ranges
@@ -87,7 +86,7 @@ class _NamedForms(NamedTuple):
     is_partial: bool
 
 
-def find_code_parts(asked: PartRequest) -> FoundWork:
+def find_code_parts(asked: WholeRequest) -> FoundWork:
     """The files and definitions that a request or an error names, with their later edits."""
     sources, behind, request, room, count, memo = asked
     if calls := call_places(request):
@@ -124,7 +123,7 @@ def printed_parts(memo: Memo, messages: Sequence[Quotable]) -> list[HeldCode]:
     return of_each(memo, "printed-code", messages, printed_code)
 
 
-def find_printed_code(asked: PartRequest) -> FoundWork:
+def find_printed_code(asked: WholeRequest) -> FoundWork:
     """Like `find_code_parts`, for code printed by an agent's tools.
 
     Returns the newest form of each definition that the user or an error names, with its later edits.
@@ -165,7 +164,7 @@ def _called(calls: Sequence[CallPlace], held: Sequence[HeldCode], every: Sequenc
     return NamedCode(tuple(call.path for call in calls), frozenset(names))
 
 
-def _printed(asked: PartRequest, held: Sequence[HeldCode], wanted: NamedCode) -> FoundWork:
+def _printed(asked: WholeRequest, held: Sequence[HeldCode], wanted: NamedCode) -> FoundWork:
     sources = asked.sources
     if not any(_names_any(parts, wanted) for parts in held):
         return FoundWork()
@@ -198,7 +197,7 @@ def _newest(held: Sequence[HeldCode], wanted: NamedCode, every: Sequence[Quotabl
             yield from (_Named(at, place, (place,), None) for at, place in places)
 
 
-def _find_called(asked: PartRequest, calls: Sequence[CallPlace]) -> FoundWork:
+def _find_called(asked: WholeRequest, calls: Sequence[CallPlace]) -> FoundWork:
     """The functions that an error names, as many as fit, those nearest to the error first."""
     sources, behind, _, room, count, memo = asked
     every = [*sources, *behind]

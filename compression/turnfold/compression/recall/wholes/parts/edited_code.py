@@ -1,10 +1,10 @@
 """Code in messages, and its later edits.
 
-Lives here: the newest form of a file, the edits of a part, the newest change of all. Does not belong here: reading one text
-(``text.dialogue.wanted``), which parts a request names (``code_parts``).
+This module finds the newest form of a file, the edits of a part, and the newest change of all. A single text is read in
+``text.dialogue.wanted``; which parts a request names is decided in ``code_parts``.
 
-An edit seldom names the function that it is in, so it is known by the lines that it takes away: all of them stand in the part, or
-were put there by an edit before it.
+An edit seldom names the function that it changes, so it is recognised by the lines that it removes: all of them are in the part,
+or were put there by an earlier edit.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The failed tests of a report, for "which tests failed?".
 
-Lives here: which report is meant, and what is quoted of it. Does not belong here: reading reports and questions
-(``text.dialogue.wanted.failed_tests``), why one test failed (``keyed_blocks``).
+This module decides which report is meant, and what is quoted of it. Reports and questions are read in
+``text.dialogue.wanted.failed_tests``; why one test failed is found in ``keyed_blocks``.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ from __future__ import annotations
 from turnfold.compression.memo import of_each
 from turnfold.compression.recall.fence import quote_tokens
 from turnfold.compression.recall.wholes.found_work import FoundWork
-from turnfold.compression.recall.wholes.parts.request import BESIDE, PartRequest
+from turnfold.compression.recall.wholes.request import BESIDE, WholeRequest
 from turnfold.compression.text.blocks import Range
 from turnfold.compression.text.dialogue.wanted.failed_tests import asks_for_failed_tests, failed_tests
 from turnfold.compression.text.quotes import Quotable, Quote
 
 
-def find_failed_tests(asked: PartRequest) -> FoundWork:
+def find_failed_tests(asked: WholeRequest) -> FoundWork:
     """The lines that name the failed tests of the newest report with any.
 
     If the report names the tests in several ways, the first is taken, and others as far as they fit. Older reports of other

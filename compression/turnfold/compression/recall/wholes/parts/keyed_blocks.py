@@ -1,11 +1,11 @@
 """Named blocks of pasted data: "show me the gateway service", "what changed in auth.py?", "which tables are there?".
 
-Lives here: which text and which of its blocks are meant, and what is quoted of them. Does not belong here: where a text has
-blocks, and what a message names (``text.dialogue.wanted.keyed_blocks``).
+This module decides which text and which of its blocks are meant, and what is quoted of them. Where a text has blocks, and what a
+message names, is read in ``text.dialogue.wanted.keyed_blocks``.
 
-A word names a block if few blocks have it; of these the ones are meant that have most of the question's other words in what
-stands above them. Each is quoted with the first lines of the blocks around it, since "memory" alone is nobody's; one that is too
-long with the lines in it that the question names.
+A word names a block if few blocks have it; among these, the ones with most of the question's other words in the lines above them
+are meant. Each is quoted with the first lines of the blocks around it, since "memory" alone belongs to nothing. A block that is
+too long is quoted with the lines that the question names.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from typing import Final, NamedTuple
 from turnfold.compression.memo import Memo, of_each
 from turnfold.compression.recall.fence import quote_tokens
 from turnfold.compression.recall.wholes.found_work import FoundWork
-from turnfold.compression.recall.wholes.parts.request import BESIDE, PartRequest
 from turnfold.compression.recall.wholes.parts.sections import about
+from turnfold.compression.recall.wholes.request import BESIDE, WholeRequest
 from turnfold.compression.recall.wholes.spread_works import fitting_spread, joined
 from turnfold.compression.text import words
 from turnfold.compression.text.dialogue.wanted.keyed_blocks import (
@@ -66,7 +66,7 @@ class _MeantBlocks(NamedTuple):
     is_plain: bool = True
 
 
-def find_keyed_blocks(asked: PartRequest) -> FoundWork:
+def find_keyed_blocks(asked: WholeRequest) -> FoundWork:
     """The blocks that a question names, from data too long to be quoted whole."""
     sources, behind, question, room, count, memo = asked
     every = [*sources, *behind]
@@ -79,7 +79,7 @@ def find_keyed_blocks(asked: PartRequest) -> FoundWork:
     long = [n for n, found in enumerate(blocks) if found]
     room = min(room, _MOST)
     told = named.said - VERSION_WORDS
-    held = [one for n in long if (one := _meant(n, every[n].text, blocks[n], named, told))]
+    held = [one for n in long if (one := _requested(n, every[n].text, blocks[n], named, told))]
     if not held:
         asks_for_list = named.lists and len(told) <= _LISTING
         return _listed(asked._replace(room=room), blocks, long, named, len(told)) if asks_for_list else FoundWork()
@@ -124,7 +124,7 @@ def _is_long(source: Quotable) -> bool:
     return len(source.text) > _LONG and estimate(source.text) >= _LONG
 
 
-def _meant(n: int, text: str, blocks: Sequence[KeyedBlock], named: NamedKeys, told: frozenset[str]) -> _MeantBlocks | None:
+def _requested(n: int, text: str, blocks: Sequence[KeyedBlock], named: NamedKeys, told: frozenset[str]) -> _MeantBlocks | None:
     """The blocks of a text that a question names: explicitly, by a word of code or several words, or by a word for few blocks."""
     by_term: dict[str, list[int]] = {}
     for at, block in enumerate(blocks):
@@ -248,7 +248,7 @@ def _newer(held: _MeantBlocks, short: Sequence[Sequence[KeyedBlock]]) -> list[Qu
 
 
 def _listed(
-    asked: PartRequest, blocks: Sequence[Sequence[KeyedBlock]], long: Sequence[int], named: NamedKeys, size: int
+    asked: WholeRequest, blocks: Sequence[Sequence[KeyedBlock]], long: Sequence[int], named: NamedKeys, size: int
 ) -> FoundWork:
     """The first lines of all blocks of a kind, or the lines with a value that a question names, from the newest such text."""
     sources = asked.sources

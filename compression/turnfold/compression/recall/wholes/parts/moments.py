@@ -1,7 +1,7 @@
 """Parts of a pasted transcript, log or chat by time: "what is said at 12:30?", "the first five minutes".
 
-Lives here: which text is meant, and what is quoted of it. Does not belong here: reading times, in texts and in questions
-(``text.dialogue.wanted.moments``).
+This module decides which text is meant, and what is quoted of it. Times, in texts and in questions, are read in
+``text.dialogue.wanted.moments``.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Final
 
 from turnfold.compression.memo import of_each
 from turnfold.compression.recall.wholes.found_work import FoundWork
-from turnfold.compression.recall.wholes.parts.request import BESIDE, PartRequest
+from turnfold.compression.recall.wholes.request import BESIDE, WholeRequest
 from turnfold.compression.recall.wholes.spread_works import fitting_spread, joined
 from turnfold.compression.text.dialogue.wanted.moments import TimedLine, lines_at, named_moment, timed_lines
 from turnfold.compression.text.passages import estimate
@@ -20,7 +20,7 @@ _LONG: Final = 600  # tokens of a text from which a part is quoted alone
 _MOST: Final = 3_000  # tokens
 
 
-def find_moment(asked: PartRequest) -> FoundWork:
+def find_moment(asked: WholeRequest) -> FoundWork:
     """The lines of the time that a question names, from the newest text that has it."""
     sources, behind, question, room, count, memo = asked
     moment = named_moment(question)

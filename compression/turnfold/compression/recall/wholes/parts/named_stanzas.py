@@ -1,10 +1,10 @@
 """Records of several lines that a question names, including the lines that do not repeat the name.
 
-Lives here: which records these are, and what their passages are worth. Does not belong here: where records lie
-(``text.ties.stanzas``, ``text.records``), what else passages are worth (``ranking``).
+This module decides which records these are, and what their passages are worth. Records are found in ``text.ties.stanzas`` and
+``text.records``; what else passages are worth is up to ``ranking``.
 
-A record names its thing once, and tells the rest below it in words that all records have, or that no question does: of an
-interface the line with its address. So the record that has the most of the question is read as a whole.
+A record names its thing once, and tells the rest below in words that all records have, or that no question has: of an interface,
+the line with its address. So the record with most of the question's words is read as a whole.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def with_stanzas(
     if not records:
         return worth, ()
     weights = asked.weights * np.log(len(worth) / np.maximum(often, 1))
-    held = {one: _held(asked, one, weights) for one in records}
+    held = {one: _matched_share(asked, one, weights) for one in records}
     most = max(held.values())
     names = words.words(said)
     best = [one for one in records if held[one] >= _BEST * most]
@@ -95,7 +95,7 @@ def _naming(index: PassageIndex, asked: Terms, often: Ints) -> Ints:
     return named
 
 
-def _held(asked: Terms, record: _NamedRecord, weights: Floats) -> float:
+def _matched_share(asked: Terms, record: _NamedRecord, weights: Floats) -> float:
     """A record's share of the question, by the weight of its words."""
     first, last = record.passages
     inside = (asked.hits.passage >= first) & (asked.hits.passage < last)

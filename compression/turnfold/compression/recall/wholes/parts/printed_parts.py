@@ -1,10 +1,10 @@
 """Parts of what an agent's tools printed that a user names.
 
-Lives here: looking for them in the texts as their authors wrote them, and where they stand in what was printed. Does not belong
-here: finding parts of any kind (the modules beside it), what tools do to a text (``text.dialogue.wanted.printed_text``).
+This module looks for them in the texts as their authors wrote them, and finds where they are in what was printed. Parts of each
+kind are found by the modules beside this one; what tools do to a text is known in ``text.dialogue.wanted.printed_text``.
 
-A document that was fetched has its headings inside of a string of JSON, a file that was read has numbers in front of its lines,
-and a configuration may be one line. Quotes are verbatim, so they show the part as the tool printed it.
+A fetched document has its headings inside a JSON string, a file that was read has numbers in front of its lines, and a
+configuration may be a single line. Quotes are verbatim, so they show the part as the tool printed it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Final
 from turnfold.compression.memo import of_each
 from turnfold.compression.recall.fence import quote_tokens
 from turnfold.compression.recall.wholes.found_work import FoundWork
-from turnfold.compression.recall.wholes.parts.request import PartRequest
+from turnfold.compression.recall.wholes.request import WholeRequest
 from turnfold.compression.text.dialogue.wanted.printed_text import PrintedText, printed_text
 from turnfold.compression.text.quotes import Quotable, Quote, Source
 
@@ -23,7 +23,7 @@ _LONGEST: Final = 60_000  # characters of a result; longer ones are read unchang
 _TRIES: Final = 2  # what was printed takes more tokens than what was written
 
 
-def find_printed_parts(asked: PartRequest, finders: Iterable[Callable[[PartRequest], FoundWork]]) -> FoundWork:
+def find_printed_parts(asked: WholeRequest, finders: Iterable[Callable[[WholeRequest], FoundWork]]) -> FoundWork:
     """The result of the first finder that finds something."""
     every = [*asked.sources, *asked.behind]
     printed = of_each(asked.memo, "printed texts", every, _printed)

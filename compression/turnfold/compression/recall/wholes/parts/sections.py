@@ -1,11 +1,12 @@
 """Sections of a long text, for a question that names them: "what does section 4.2 say?", "explain the part on refunds".
 
-Lives here: which text is meant, and what is quoted of it. Does not belong here: where sections stand, and what a message names
-(``text.dialogue.wanted.sections``), parts by their place (``placed_parts``), texts that are asked for whole (``works``).
+This module decides which text is meant, and what is quoted of it. Where sections are, and what a message names, is read in
+``text.dialogue.wanted.sections``. Parts by their place are found in ``placed_parts``, texts that are asked for whole in
+``works``.
 
-Of texts that have the section the one is meant that shares most words with the question, of several the newest; with a section
-that was pasted goes what an answer has written in its place since. A section that is too long for the room is quoted with the
-beginning of each of its paragraphs.
+Among texts with that section, the one that shares most words with the question is meant, among equals the newest. A pasted
+section comes with what an answer has written in its place since. A section that is too long is quoted with the beginning of each
+of its paragraphs.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from turnfold.compression.memo import of_each
 from turnfold.compression.recall.fence import quote_tokens
 from turnfold.compression.recall.question import content_words
 from turnfold.compression.recall.wholes.found_work import FoundWork
-from turnfold.compression.recall.wholes.parts.request import BESIDE, PartRequest
+from turnfold.compression.recall.wholes.request import BESIDE, WholeRequest
 from turnfold.compression.recall.wholes.spread_works import fitting_spread, joined
 from turnfold.compression.text import words
 from turnfold.compression.text.dialogue.pasted_pieces import named_piece, newest_pieces
@@ -48,7 +49,7 @@ class _Meant(NamedTuple):
     section: HeadedSection
 
 
-def find_sections(asked: PartRequest) -> FoundWork:
+def find_sections(asked: WholeRequest) -> FoundWork:
     """The sections that a question names, from texts too long to be quoted whole."""
     sources, behind, question, room, count, memo = asked
     named = named_sections(question)
@@ -60,7 +61,7 @@ def find_sections(asked: PartRequest) -> FoundWork:
     if (piece := named_piece(words.fold(question), sources, memo)) is not None:
         quotes, tokens = fitting_spread(sources, [Quote(piece, 0, len(sources[piece].text))], min(room, _MOST), count)
         return FoundWork(tuple(quotes), (), tokens, beside=BESIDE)
-    meant = _meant(held, sources, named, question)
+    meant = _requested(held, sources, named, question)
     if not meant or any(_has(source, meant) for source in behind):
         return FoundWork()
     if may_be_listed(named) and any(_lists(source, named) for source in [*sources, *behind][meant[-1].source + 1 :]):
@@ -75,7 +76,7 @@ def find_sections(asked: PartRequest) -> FoundWork:
     return FoundWork(tuple(chosen), (), tokens, beside=None if asks_more else BESIDE)
 
 
-def _headings(held: Sequence[Sequence[HeadedSection]], asked: PartRequest) -> FoundWork:
+def _headings(held: Sequence[Sequence[HeadedSection]], asked: WholeRequest) -> FoundWork:
     """The headings of the newest text with several; only the upper levels if not all fit."""
     pieces = newest_pieces(asked.sources, asked.memo)
     holding = [n for n, sections in enumerate(held) if sections][-1:]
@@ -96,7 +97,7 @@ def _sections(source: Quotable) -> tuple[HeadedSection, ...]:
     return tuple(found) if len(found) >= _FEWEST else ()
 
 
-def _meant(
+def _requested(
     held: Sequence[Sequence[HeadedSection]], sources: Sequence[Quotable], named: NamedSections, question: str
 ) -> list[_Meant]:
     """The named sections of one text; by title if a title is named."""

@@ -1,11 +1,11 @@
 """The subject of a tool loop: passages with the names that its steps come back to.
 
-Lives here: which passages these are, for an agent of whose loop a part was folded. Does not belong here: what bears on the
-task's own words (``ranking``), how many passages fit (``quote_choice``).
+This module finds these passages for an agent of whose loop a part was folded. What bears on the task's own words is ranked in
+``ranking``; ``quote_choice`` counts how many passages fit.
 
-The next call takes its paths and identifiers from steps that share few words with the task: the functions that were read twice,
-the script that was written and run. A name that several steps hold will be used again, the more recently the likelier; one that
-the request holds needs no quote.
+The next call takes its paths and identifiers from steps that share few words with the task: functions that were read twice, a
+script that was written and run. A name that occurs in several steps will be used again, the more recent the likelier; one that
+the request contains needs no quote.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def with_worked_on(
     """
     weights = {name: weight for name, weight in _weights(index.sources[first:], memo).items() if name not in held}
     begin = int(np.searchsorted(index.source_of, first))
-    facts = {n: found for n in range(begin, len(index.quotes)) if (found := _told(index, n, weights.keys()))}
+    facts = {n: found for n in range(begin, len(index.quotes)) if (found := _names_in(index, n, weights.keys()))}
     part = index.costs[begin:].sum() / max(index.costs.sum(), 1e-9)
     passages = len(index.quotes)
     columns = CoverageColumns((np.ceil(index.costs).astype(int) + FRAME).tolist(), [0.0] * passages, [1.0] * passages, facts)
@@ -68,7 +68,7 @@ def _names(source: Quotable, memo: Memo) -> frozenset[str]:
     return memo.get(("identifiers", source.key), lambda: identifiers([source.text]), lambda found: 100 + _NAME * len(found))
 
 
-def _told(index: PassageIndex, number: int, wanted: Set[str]) -> tuple[str, ...]:
+def _names_in(index: PassageIndex, number: int, wanted: Set[str]) -> tuple[str, ...]:
     """The wanted names that a passage contains."""
     known: dict[int, frozenset[str]] = index.derived("identifiers", dict)
     if number not in known:

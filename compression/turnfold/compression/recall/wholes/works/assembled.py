@@ -1,17 +1,18 @@
 """Works made part by part, for a request for all of it: "put everything together", "the whole story, please".
 
-Lives here: which answers are the parts of one work, and which work is meant. Does not belong here: telling such a request
-(``text.dialogue.wanted.several_works``), a work of one answer (``named_work``), several works of one kind (``several_works``).
+This module decides which answers are the parts of one work, and which work is meant. Such a request is recognised in
+``text.dialogue.wanted.several_works``; a work of one answer is found in ``named_work``, several works of one kind in
+``several_works``.
 
-A part is an answer with code, or a long one, to a short request. It belongs to the work whose parts share its telling words where
-its request asks for a next part ("now the CSS"), which of prose says so ("chapter 2"); else it begins a work of its own. Parts
-are quoted in their newest version, with what changed them.
+A part is an answer with code, or a long one, to a short request. It belongs to the work whose parts share its distinctive words
+if its request asks for a next part ("now the CSS"), or, in prose, says so ("chapter 2"); otherwise it begins a work of its own.
+Parts are quoted in their newest version, with what changed them.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Final
@@ -20,6 +21,7 @@ from turnfold.compression.memo import Memo, of_each
 from turnfold.compression.recall.question import content_words
 from turnfold.compression.recall.wholes.code_changes import code_changes
 from turnfold.compression.recall.wholes.found_work import FoundWork
+from turnfold.compression.recall.wholes.request import WholeRequest
 from turnfold.compression.recall.wholes.revisions import newest_revision
 from turnfold.compression.recall.wholes.spread_works import fitting_spread, joined
 from turnfold.compression.recall.wholes.works.held_work import HeldWork, held_work
@@ -59,22 +61,9 @@ class _PartedWork:
         self.said.update(part.words)
 
 
-def find_assembled(
-    sources: Sequence[Quotable],
-    behind: Sequence[Quotable],
-    asks: str,
-    room: int,
-    count: Callable[[str], int],
-    memo: Memo,
-) -> FoundWork:
-    """The parts of the work that is requested as a whole, in order; empty if it has fewer than two.
-
-    Args:
-        sources: messages that may be quoted.
-        behind: later messages, which the request holds unchanged.
-        asks: the question, case-folded.
-        room: most tokens for quotes.
-    """
+def find_assembled(asked: WholeRequest) -> FoundWork:
+    """The parts of the work that is requested as a whole, in order; empty if it has fewer than two."""
+    sources, behind, asks, room, count, memo = asked
     wanted = assembly_request(asks) if room > 0 else None
     if wanted is None:
         return FoundWork()
@@ -82,7 +71,7 @@ def find_assembled(
     made = _works(messages, memo)
     likely = [one for one in made if len(one.parts) > 1 and (wanted.is_sure or wanted.things & one.begun)]
     code = [one for one in likely if one.is_code] if needs_code(asks) else []
-    work = _meant(code or likely, asks)
+    work = _requested(code or likely, asks)
     if work is None:
         return FoundWork()
     every = [part for one in made if one.is_code == work.is_code for part in one.parts]
@@ -116,12 +105,12 @@ def _weight(shared: Iterable[str], often: Counter[str]) -> float:
 
 def _parts(messages: Sequence[Quotable], memo: Memo) -> Iterable[HeldWork]:
     """The answers to short requests that contain code or are long."""
-    for n, ranges in enumerate(of_each(memo, "made", messages, _made)):
+    for n, ranges in enumerate(of_each(memo, "made", messages, _part_ranges)):
         if n and ranges and messages[n - 1].role == "user" and len(messages[n - 1].text) <= _REQUEST:
             yield held_work(n, messages[n], ranges, 0.0, memo)
 
 
-def _made(message: Quotable) -> tuple[Range, ...]:
+def _part_ranges(message: Quotable) -> tuple[Range, ...]:
     """The code in an answer, or all of a long answer without code."""
     text = message.text
     if message.role != "assistant":
@@ -131,7 +120,7 @@ def _made(message: Quotable) -> tuple[Range, ...]:
     return ((0, len(text)),) if estimate(text) >= _PROSE_TOKENS else ()
 
 
-def _meant(works: Sequence[_PartedWork], asks: str) -> _PartedWork | None:
+def _requested(works: Sequence[_PartedWork], asks: str) -> _PartedWork | None:
     """The work that the question describes best; among equals, the one extended last. None if the question names a kind of work,
     but has no word of the best one, which is not code.
     """

@@ -1,7 +1,7 @@
 """A message with a work, in the form in which works are compared.
 
-Lives here: the value, with the lines and the words of what it holds, which are kept from question to question. Does not belong
-here: which messages hold one, and which is meant (``works``).
+The value, with the lines and words of what it holds, which are kept from question to question. Which messages hold a work, and
+which is meant, is decided in the modules beside this one.
 """
 
 from __future__ import annotations

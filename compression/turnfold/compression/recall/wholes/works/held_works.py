@@ -1,8 +1,8 @@
 """Messages that may contain a requested work, and how well each fits the question.
 
-Lives here: what a message holds of a work, and what is pasted, made or merely said of it. Does not belong here: which of these
-are versions of one work (``work_forms``), what is quoted (``named_work``), whether a message asks for a work
-(``text.dialogue.wanted.works``).
+This module knows what a message holds of a work, and what is pasted, made or merely said of it. Which of these are versions of
+one work is decided in ``work_forms``, what is quoted in ``named_work``; whether a message asks for a work, in
+``text.dialogue.wanted.works``.
 
 A work is the code of a message, in fences or as a user pasted it, or a long message. It fits by the words that it shares with the
 question, in itself or in the request that it answers.
@@ -61,7 +61,7 @@ def works_for(
 ) -> list[HeldWork]:
     """The works that may be meant, in order, except those in `taken`, which belong to another request."""
     asked = wanted.asked
-    made = _made(sources, asked, memo)
+    made = _making_answers(sources, asked, memo)
     free = (n for n in range(len(sources)) if n not in taken)
     held = {n: ranges for n in free if (ranges := _ranges(sources[n], asked, is_made=n in made))}
     formed = frozenset(n for n in held if has_form(sources[n].text, asked))
@@ -96,7 +96,7 @@ def _likely_texts(
     Those pasted or made under the given name; else the newest pasted one, or several if that many are requested. Texts that
     discuss them are left out. That a text mentions documents does not make it a likelier document.
     """
-    made = _made(sources, asked, memo)
+    made = _making_answers(sources, asked, memo)
     pasted = [n for n in held if _is_pasted(sources[n])]
     texts = [n for n in held if named[n] and (n in made or n in pasted or _is_headed(sources[n]))]
     if asked.kind == "either":
@@ -147,7 +147,7 @@ def _is_talk(text: str) -> bool:
     return SPEAKER_LABEL.match(text) is not None and not (is_transcript(text) or _is_announced(text))
 
 
-def _made(sources: Sequence[Quotable], asked: AskedWork, memo: Memo) -> frozenset[int]:
+def _making_answers(sources: Sequence[Quotable], asked: AskedWork, memo: Memo) -> frozenset[int]:
     """The answers to users' short messages that request a work of this name."""
     requests = of_each(memo, "making", sources, _making)[:-1]
     answered = (n for n, request in enumerate(requests, 1) if request is not None and request.asks_for(asked))

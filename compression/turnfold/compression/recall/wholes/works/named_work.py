@@ -1,12 +1,12 @@
 """A work that is asked for as a whole: the script, the letter, the table that the conversation made before.
 
-Lives here: what is quoted of it, and what has room. Does not belong here: which messages hold works (``held_works``), what its
-versions are (``work_forms``), whether a message asks for one (``text.dialogue.wanted.works``), passages that bear on a question
-(``ranking``).
+This module decides what is quoted of it, and what has room. Which messages hold works is known to ``held_works``, their versions
+to ``work_forms``; whether a message asks for one, to ``text.dialogue.wanted.works``. Passages that bear on a question are ranked
+in ``ranking``.
 
-Of the works that share most words with the question the newest whole version is meant, unless an older one is asked for; what
-changed it later is quoted with it. One that the request holds anyway, since its turn is not folded, needs no quote, nor do the
-versions that are not wanted.
+Among the works that share most words with the question, the newest whole version is meant, unless an older one is asked for;
+later changes to it are quoted with it. A work that the request contains anyway, since its turn is not folded, needs no quote, and
+neither do unwanted versions.
 """
 
 from __future__ import annotations

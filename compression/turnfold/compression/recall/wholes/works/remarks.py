@@ -1,19 +1,20 @@
 """The chat's remarks on a user's text or code, for a request that returns to them: "apply your suggestions".
 
-Lives here: which answer that is, and what is quoted of it. Does not belong here: telling such a request
-(``text.dialogue.wanted.judging``), finding the text or the code (``works``, ``parts``).
+This module decides which answer that is, and what is quoted of it. Such a request is recognised in
+``text.dialogue.wanted.judging``; the text or the code is found in ``works`` and ``parts``.
 
-The request names the text, if anything; what was said of it shares no word with "your suggestions". It stands in the answer to
-the message that holds the text. Where nothing is named, the text is meant that was judged last.
+The request names the text, if anything; what was said about it shares no word with "your suggestions". It is in the answer to the
+message with the text. If nothing is named, the text that was judged last is meant.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from turnfold.compression.memo import Memo, of_each
 from turnfold.compression.recall.wholes.found_work import FoundWork
+from turnfold.compression.recall.wholes.request import WholeRequest
 from turnfold.compression.recall.wholes.spread_works import fitting_spread
 from turnfold.compression.text import words
 from turnfold.compression.text.dialogue.wanted.judging import judging_sentences, refers_to_remarks
@@ -23,19 +24,12 @@ _HANDED: Final = 60  # characters of a message that may contain a text
 _ASKING: Final = 400  # characters at either end of such a message that say what to do with the text
 
 
-def with_remarks(
-    found: FoundWork,
-    sources: Sequence[Quotable],
-    behind: Sequence[Quotable],
-    asks: str,
-    room: int,
-    count: Callable[[str], int],
-    memo: Memo,
-) -> FoundWork:
+def with_remarks(found: FoundWork, asked: WholeRequest) -> FoundWork:
     """The quotes found, with the answers to users' messages that contain them, if the question refers to these answers.
 
     If nothing was found: the text that was last judged, and the answer with the judgment.
     """
+    sources, behind, asks, room, count, memo = asked
     if not refers_to_remarks(asks):
         return found
     known = {quote.source for quote in found.quotes}

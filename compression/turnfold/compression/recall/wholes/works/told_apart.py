@@ -1,7 +1,7 @@
 """Telling several long texts apart: "the second article", "document B", "the offer from Lund".
 
-Lives here: telling texts apart by their order, by a label, or by the words above them. Does not belong here: texts that are
-versions of one (``work_forms``), what their kind is called (``text.dialogue.wanted.works``).
+They are told apart by their order, by a label, or by the words above them. Versions of one text are found in ``work_forms``; what
+their kind is called is known in ``text.dialogue.wanted.works``.
 """
 
 from __future__ import annotations

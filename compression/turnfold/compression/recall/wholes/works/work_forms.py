@@ -1,7 +1,7 @@
 """The versions of the requested work.
 
-Lives here: which of the works that fit are versions of one, which of them is wanted, and what changed that later. Does not belong
-here: which messages hold works (``held_works``), which versions a message asks for (``text.dialogue.wanted.versions``).
+This module decides which of the works that fit are versions of one, which of them is wanted, and what changed that later. Which
+messages hold works is known to ``held_works``; which versions a message asks for, to ``text.dialogue.wanted.versions``.
 """
 
 from __future__ import annotations

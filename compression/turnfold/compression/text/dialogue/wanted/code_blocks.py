@@ -1,7 +1,7 @@
 """Code in a message: its place, and its definitions.
 
-Lives here: reading one text. Does not belong here: which code is quoted (``recall.wholes.handed_code``), which a message asks
-for by name (``works``).
+This module reads one text. Which code is quoted is decided in ``recall.wholes.handed_code``; code that a message asks for by name
+is in ``works``.
 """
 
 from __future__ import annotations

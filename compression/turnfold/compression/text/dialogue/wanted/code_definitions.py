@@ -1,6 +1,6 @@
 """Definitions in code: functions, classes, rules, targets, in most languages.
 
-Lives here: reading one text. Does not belong here: which of them a request names (``code_parts``), edits (``code_edits``).
+This module reads one text. Which of them a request names is decided in ``code_parts``; edits are in ``code_edits``.
 """
 
 from __future__ import annotations

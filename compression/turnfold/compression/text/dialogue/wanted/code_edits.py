@@ -1,7 +1,7 @@
 """Edits of code as assistants write them: blocks to search and replace, diffs, patches, and the arguments of an agent's calls.
 
-Lives here: where each edit stands, its file, and which lines it takes away and puts in. Does not belong here: which edits a
-request needs (``recall.wholes``), code that is written anew as a whole (``code_definitions``).
+This module finds each edit with its file, and the lines that it removes and adds. Which edits a request needs is decided in
+``recall.wholes``; code that is written anew as a whole is in ``code_definitions``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Files in pasted code: the lines that name them, and the text below each.
 
-Lives here: reading one text. Does not belong here: what is defined in a file (``code_definitions``), which files a request names
-(``code_parts``).
+This module reads one text. What is defined in a file is found in ``code_definitions``; which files a request names, in
+``code_parts``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The parts of pasted code that a request or an error names: files, classes, functions, lines, the last change.
 
-Lives here: reading one request. Does not belong here: where files and definitions stand (``code_files``, ``code_definitions``),
-which parts are quoted (``recall.wholes.parts.code_parts``).
+This module reads one request. Files and definitions are found in ``code_files`` and ``code_definitions``; which parts are quoted
+is decided in ``recall.wholes.parts.code_parts``.
 """
 
 from __future__ import annotations

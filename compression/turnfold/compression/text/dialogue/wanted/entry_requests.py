@@ -1,8 +1,8 @@
 """Requests over all entries that users log: "what's the damage so far?", "was fehlt noch auf dem Zettel?".
 
-Lives here: whether a message makes such a request, and whether something was done that was asked for. Does not belong here:
-requests over the rows of tables, and what stands at the end of a conversation, which are such requests too (``row_requests``,
-``overall``); what is quoted (``recall.wholes.entries``); single words (``lexicon/entries.txt``).
+This module tells whether a message makes such a request, and whether something was done that was asked for. Requests over the
+rows of tables are in ``row_requests``; what stands at the end of a conversation is asked for in ``overall``. What is quoted is
+decided in ``recall.wholes.exchanges.entries``; single words are in ``lexicon/entries.txt``.
 
 Words alone tell little: whoever asks "how much was it?" without having had anything kept gets nothing quoted for it.
 """

@@ -1,8 +1,8 @@
 """Reports of tests: "which tests failed?", and the lines that name them.
 
-Lives here: whether a message asks for the failed tests, and where a report names them. Does not belong here: which report is
-meant, what is quoted (``recall.wholes.parts.failed_tests``), shortening reports (``shorten.kinds.test_output``), single words
-(``lexicon/failures.txt``).
+This module tells whether a message asks for the failed tests, and finds where a report names them. Which report is meant, and
+what is quoted, is decided in ``recall.wholes.parts.failed_tests``. Reports are shortened in ``shorten.kinds.test_output``; single
+words are in ``lexicon/failures.txt``.
 """
 
 from __future__ import annotations

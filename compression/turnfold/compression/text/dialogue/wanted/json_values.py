@@ -1,7 +1,7 @@
 """JSON that a chat answered with, and requests to change it: "add a field to the object", "change the third price".
 
-Lives here: where a text holds such a value, and which words of a message say which one is meant. Does not belong here: choosing
-it (``recall.wholes.json_values``), code that is asked for by its name (``works``).
+This module finds such a value in a text, and the words of a message that say which one is meant. The choice is made in
+``recall.wholes.json_values``; code that is asked for by its name is in ``works``.
 
 Whoever has a program read the answers names no work: what is to be changed is whatever has these keys.
 """

@@ -1,8 +1,8 @@
 """Named blocks of pasted data: a service in a configuration, a table of a schema, a file in a diff, a theorem, a failed test.
 
-Lives here: where a text has such blocks, and which of them a message names. Does not belong here: which text is meant, what is
-quoted (``recall.wholes.parts.keyed_blocks``), rows of tables (``text.records``), functions and classes (``code_definitions``),
-single words (``lexicon/keyed_blocks.txt``).
+This module finds the blocks of a text, and tells which of them a message names. Which text is meant, and what is quoted, is
+decided in ``recall.wholes.parts.keyed_blocks``. Rows of tables are in ``text.records``, functions and classes in
+``code_definitions``, single words in ``lexicon/keyed_blocks.txt``.
 
 Two rules find the blocks of JSON, YAML, HCL, SQL, markup, schemas and bibliographies alike: a line with what is indented deeper
 below it and the line that closes it, and a line that marks where a part begins, up to the next such line. Whatever is written in
@@ -232,7 +232,7 @@ class _BlockReader:
         elif marked:
             kind = next(name for name in _RANKS if marked[name])
             rank = _RANKS[kind] + (line.count("sub", 0, 12) if kind == "tex" else 2 * line.startswith("---"))
-            if kind == "table" and self._goes_on(n, lines):
+            if kind == "table" and self._continues(n, lines):
                 self._found[self._open[-1]].keys.update(_keys(line))
                 return
             self._close(rank, before)
@@ -266,7 +266,7 @@ class _BlockReader:
         if block.above >= 0 and [*_keys(self._text[slice(*block.head)])] == [_ABOUT]:
             self._found[block.above].keys.update(name)
 
-    def _goes_on(self, n: int, lines: Sequence[tuple[int, str]]) -> bool:
+    def _continues(self, n: int, lines: Sequence[tuple[int, str]]) -> bool:
         """Whether the line above a line in brackets is one too, as in the header of a recorded game."""
         if n == 0 or not self._open or self._found[self._open[-1]].rank != _RANKS["table"]:
             return False

@@ -1,8 +1,8 @@
 """Emails that somebody pastes, one by one or as a thread, and requests that name one by its place or its writer: "reply to the
 first one".
 
-Lives here: whether a message is such an email, and which of them a request means. Does not belong here: which are quoted
-(``recall.wholes.mails``), letters that the conversation made (``works``), single words (``lexicon/mails.txt``).
+This module tells whether a message is such an email, and which of them a request means. Which are quoted is decided in
+``recall.wholes.mails``. Letters that the conversation made are in ``works``, single words in ``lexicon/mails.txt``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Material that is handed over once and needed later: the tables of a database, the routes of an API.
 
-Lives here: which kind of it a request needs, and where a text holds it. Does not belong here: which of it is quoted
-(``recall.wholes.materials``), texts that are asked for themselves (``works``), single words (``lexicon/materials.txt``).
+This module tells which kind of it a request needs, and where a text holds it. Which of it is quoted is decided in
+``recall.wholes.materials``. Texts that are asked for themselves are in ``works``, single words in ``lexicon/materials.txt``.
 
 "SQL for revenue by month" shares no word with ``CREATE TABLE order_lines``, and without the tables the answer makes up columns.
 """

@@ -1,9 +1,9 @@
 """Moments of a text whose lines say when: "what is said at 12:30?", "minutes 8 to 10", "errors between 10:05 and 10:20", "Ben's
 last message".
 
-Lives here: reading captions, transcripts, logs and exported chats by their times, and which moments a message names. Does not
-belong here: which text is meant, what is quoted (``recall.wholes.parts.moments``), days (``text.names.named_days``), single words
-(``lexicon/moments.txt``).
+This module reads captions, transcripts, logs and exported chats by their times, and tells which moments a message names. Which
+text is meant, and what is quoted, is decided in ``recall.wholes.parts.moments``. Days are in ``text.names.named_days``, single
+words in ``lexicon/moments.txt``.
 
 A log of several days has each time several times. Where a message names a day, its lines are meant; where it names none, or one
 by a word that only its writer can resolve ("yesterday"), those of each day, with their dates.

@@ -1,9 +1,9 @@
 """References to one of several things that the other side offered: "the third hike", "your first suggestion for the gift", "what
 was the alternative to the bus?"; and to an exchange by its label: "the same method as in problem 2".
 
-Lives here: reading such a reference, and where a text has what it names. Does not belong here: which text is meant
-(``recall.wholes.offers``), messages that pick from the list right before them (``picks``), parts of a text (``places``), single
-words (``lexicon/offers.txt``).
+This module reads such a reference, and finds what it names in a text. Which text is meant is decided in ``recall.wholes.offers``.
+Messages that pick from the list right before them are in ``picks``, parts of a text in ``places``, single words in
+``lexicon/offers.txt``.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Picks from a list by place ("the second one", "option B, but no starter", "第三个"), or by taking advice.
 
-Lives here: which item of a list a short message names by number, letter or position. Does not belong here: what is made of it
-(``shorten.told``, ``recall.choosing``), other messages that say little without the one before (``shorten.answers``), the words
-(``lexicon/picks.txt``).
+This module tells which item of a list a short message names by number, letter or position. What follows is decided in
+``shorten.told`` and ``recall.choosing``. Other messages that say little without the previous one are in ``shorten.answers``, the
+words in ``lexicon/picks.txt``.
 
 The items of a list begin lines with figures or letters that go up by one. A message that asks picks nothing, and neither does a
 long one.

@@ -1,8 +1,8 @@
 """Parts of a text that a message names by their place: "the second stanza", "what comes after step 16?", "the last exercises".
 
-Lives here: which parts a message names, and where a text has them: its paragraphs, titles, items, lines. Does not belong here:
-which text is meant (``recall.wholes.placed_parts``), what is picked from a list that was offered (``picks``), single words
-(``lexicon/places.txt``).
+This module tells which parts a message names, and where a text has them: its paragraphs, titles, items, lines. Which text is
+meant is decided in ``recall.wholes.placed_parts``. What is picked from a list that was offered is in ``picks``, single words are
+in ``lexicon/places.txt``.
 
 A place shares no words with what stands there: no stanza says that it is the second.
 """

@@ -1,7 +1,7 @@
 """Texts as tools print them: with the number of each line in front, in a string of JSON, as JSON on one line.
 
-Lives here: such a text as its author wrote it, with the places that its parts have in what was printed. Does not belong here:
-definitions (``code_definitions``), sections, times and blocks (the modules beside it), which call a text answers.
+This module gives such a text as its author wrote it, with the places of its parts in what was printed. Definitions are in
+``code_definitions``; sections, times and blocks in the modules beside this one. Which call a text answers is not asked here.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Rows of pasted data that a message names by their numbers: "row 5", "lines 10 to 20", "the last three records", "the header".
 
-Lives here: reading such words. Does not belong here: which table is meant, what is quoted (``recall.wholes.named_rows``), rows
-that are told by what they hold (``row_requests``), single words (``lexicon/row_numbers.txt``).
+This module reads such words. Which table is meant, and what is quoted, is decided in ``recall.wholes.named_rows``. Rows that are
+named by their content are in ``row_requests``, single words in ``lexicon/row_numbers.txt``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Requests over all rows of a table or list: an average, a count, the highest, a sorted list, a chart.
 
-Lives here: whether a message makes such a request, and whether it may be about certain rows. Does not belong here: where rows
-stand (``text.records``), which are quoted (``recall.wholes.all_rows``), single words (``lexicon/tallies.txt``).
+This module tells whether a message makes such a request, and whether it may be about certain rows. Rows are found in
+``text.records``; which are quoted is decided in ``recall.wholes.all_rows``. Single words are in ``lexicon/tallies.txt``.
 
 A few rows are worse than none to such a request: whoever sees thirteen of forty salaries gives an average that is wrong, and
 says so with confidence.

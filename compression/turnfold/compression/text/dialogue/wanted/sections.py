@@ -1,7 +1,7 @@
 """Sections of a long text that a message names: "what does section 4.2 say?", "explain the part on refunds", "§ 5".
 
-Lives here: where a text has sections, and which a message names. Does not belong here: which text is meant, what is quoted
-(``recall.wholes.parts.sections``), parts by their place (``places``), single words (``lexicon/sections.txt``).
+This module finds the sections of a text, and tells which a message names. Which text is meant, and what is quoted, is decided in
+``recall.wholes.parts.sections``. Parts by their place are in ``places``, single words in ``lexicon/sections.txt``.
 
 A section is what stands under a heading of Markdown or reStructuredText, a line in bold or in capitals, or behind a number that
 counts on: "4. Fees", "Article 7", "3.2 Either party ...".

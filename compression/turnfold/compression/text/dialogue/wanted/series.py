@@ -1,7 +1,7 @@
 """Exchanges of one kind that recur in a chat: the words of a language lesson, a learner's mistakes, inputs with one label, moves.
 
-Lives here: which kind a request goes over, and whether an exchange is of it. Does not belong here: which are quoted
-(``recall.wholes.series``), what users have kept (``shorten.told``), single words (``lexicon/series.txt``).
+This module tells which kind a request goes over, and whether an exchange is of it. Which are quoted is decided in
+``recall.wholes.exchanges.series``, what users have kept in ``shorten.told``; single words are in ``lexicon/series.txt``.
 
 "Quiz me on the words we learned" shares no word with "how do you say 'umbrella'?", and the answer says nothing but the word.
 """

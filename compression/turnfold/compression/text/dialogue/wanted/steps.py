@@ -1,8 +1,8 @@
 """Going through a text part by part: "translate this, one paragraph at a time", "next", "continue".
 
-Lives here: whether a message asks for the next part, whether a text is to be gone through so, its parts, and up to which of them
-an answer has come. Does not belong here: which text is meant, what is quoted of it (``recall.wholes.next_parts``), parts by their
-number (``places``), single words (``lexicon/steps.txt``).
+This module tells whether a message asks for the next part, whether a text is to be gone through in this way, what its parts are,
+and how far an answer has come. Which text is meant, and what is quoted of it, is decided in ``recall.wholes.next_parts``. Parts
+by their number are in ``places``, single words in ``lexicon/steps.txt``.
 
 A translation shares figures and names with its original, a corrected text most of its words. Where an answer shares nothing that
 tells the parts apart, only the number of answers says how far they have come.
@@ -102,14 +102,14 @@ def step_parts(text: str) -> list[Range]:
         places = [one.place for one in sections if one.level == level]
         if len(places) >= _FEWEST:
             return places
-    blocks = _with_titles(text, _to_be_done(text, paragraphs(text)))
+    blocks = _with_titles(text, _tasks(text, paragraphs(text)))
     if len(blocks) >= _FEWEST:
         return blocks
-    single = _to_be_done(text, lines(text))
+    single = _tasks(text, lines(text))
     return single if len(single) >= _FEWEST else []
 
 
-def _to_be_done(text: str, parts: Sequence[Range]) -> list[Range]:
+def _tasks(text: str, parts: Sequence[Range]) -> list[Range]:
     """The parts without instructions on how to go through the others."""
     return [one for one in parts if not _ONE_BY_ONE.search(words.fold(text[slice(*one)]))]
 

@@ -1,7 +1,7 @@
 """Letters that stand for something: "let f(x) = x² + 3x", "Soit K la matrice ...", "Option A: the train".
 
-Lives here: which of them a message uses, and where a text says what one stands for. Does not belong here: which are quoted
-(``recall.wholes.definitions``), names of more than a letter, which are words like others.
+This module tells which of them a message uses, and where a text says what one stands for. Which are quoted is decided in
+``recall.wholes.definitions``. Names of more than one letter are words like any other.
 
 A letter says too little to be a word of a question, and "what is f(3)?" cannot be answered without what f is.
 """

@@ -1,7 +1,7 @@
 """The versions of a work that a message asks for: "the first draft", "version 2's ending", "undo the last change".
 
-Lives here: reading such words. Does not belong here: which work is meant (``works``), what its versions are
-(``recall.wholes.works.work_forms``), single words (``lexicon/versions.txt``).
+This module reads such words. Which work is meant is read in ``works``; what its versions are is decided in
+``recall.wholes.works.work_forms``. Single words are in ``lexicon/versions.txt``.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Requests for, or questions about, a whole work: a script, a letter, a table that the conversation made before.
 
-Lives here: whether a message asks for such a work, of which kind, and which of its words tell which one. Does not belong here:
-finding it (``recall.wholes.works.held_works``), requests without words of their own (``requests``), single words
-(``lexicon/works.txt``).
+This module tells whether a message asks for such a work, of which kind, and which of its words say which one. It is found in
+``recall.wholes.works.held_works``. Requests without words of their own are in ``requests``, single words in
+``lexicon/works.txt``.
 
 Whoever wants a script changed, translated or shown once more needs all of it: a few of its lines are of no use. Such a request
 names a kind of work that is known already ("the script", "my letter", "sync.py", not "a script"), and says that it is wanted
@@ -255,7 +255,7 @@ def _subject(words: list[str]) -> AskedWork | None:
     """The work that is the subject of a short question about its quality, rather than its contents: "is my speech funny?"."""
     if len(words) > _SHORT_QUESTION or _TABLES["copulas"].isdisjoint(words[:1]) or not _TABLES["telling"].isdisjoint(words):
         return None
-    known = (_known(words, at) for at in range(2, min(len(words) - 1, _MOST_APART + 1)))
+    known = (_known_work(words, at) for at in range(2, min(len(words) - 1, _MOST_APART + 1)))
     return next((one for one in known if one is not None and one.is_long), None)
 
 
@@ -288,7 +288,7 @@ def named_work(folded: str) -> AskedWork | None:
     words = _words(folded)
     if _brings_text(folded, words):
         return None
-    known = (_known(words, at) for at in range(len(words)))
+    known = (_known_work(words, at) for at in range(len(words)))
     found = next((one for one in known if one is not None and one.kind == "prose"), None)
     return found or _run_on(folded, ("prose",), _TELLING_SIGNS)
 
@@ -351,7 +351,7 @@ def _named_work(words: list[str], folded: str) -> AskedWork | None:
     pair = _PAIR.search(folded)
     if pair and (both := work_named(pair[1])) and both.is_long:
         return both._replace(is_several=True, number=2)
-    known = [found for at in range(len(words)) if (found := _known(words, at)) is not None]
+    known = [found for at in range(len(words)) if (found := _known_work(words, at)) is not None]
     for kind in _KINDS:  # "the first version of the letter" is a letter
         if named := next((found for found in known if found.kind == kind), None):
             is_several = named.is_long and not _TABLES["several"].isdisjoint(named.telling)
@@ -391,7 +391,7 @@ def _any_thing(words: list[str], folded: str) -> AskedWork | None:
     return AskedWork("either", telling) if telling or names_number(folded) else None
 
 
-def _known(words: list[str], at: int) -> AskedWork | None:
+def _known_work(words: list[str], at: int) -> AskedWork | None:
     """The work that a word names, if the words before it make it a known one."""
     noun = words[at]
     head = noun if noun in _KIND_OF else _head(noun)
