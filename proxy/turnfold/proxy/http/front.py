@@ -14,7 +14,7 @@ from typing import Any, Final
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from turnfold.config.serving import LimitSettings
-from turnfold.proxy.http.headers import first
+from turnfold.proxy.http.headers import check_names, first
 from turnfold.proxy.http.inbound import ClientGone
 from turnfold.proxy.http.limits import check_head, check_host, check_path
 from turnfold.proxy.http.refusals import RawHeaders, Refused
@@ -57,6 +57,7 @@ class Front:
                 raise _no_websockets(scope["path"])
             check_head(headers, self._limits)
             check_host(headers, scope.get("http_version", "1.1"))
+            check_names(headers)
             self._check(headers)
             check_path((scope.get("raw_path") or scope["path"].encode()).decode("ascii", "replace"))
             await self._app(scope, receive, send)
