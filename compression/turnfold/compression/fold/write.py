@@ -76,6 +76,10 @@ class Surroundings:
     behind: list[str] = field(default_factory=list)
 
 
+#: Folded results whose pictures stay, unless a budget has no room for so many.
+PICTURES: Final = 5
+
+
 @dataclass(frozen=True, slots=True)
 class FoldDraft:
     """A complete fold except for recall.
@@ -90,6 +94,7 @@ class FoldDraft:
         section_of: for each message index, its section.
         unsigned: messages whose signed reasoning is removed.
         wanted: blocks for which a written summary would be used, if the options ask for them.
+        pictures: the most folded tool results whose pictures stay.
     """
 
     dropped: tuple[tuple[int, int], ...]
@@ -101,6 +106,7 @@ class FoldDraft:
     section_of: Mapping[int, Section]
     unsigned: frozenset[int] = frozenset()
     wanted: tuple[WantedSummary, ...] = ()
+    pictures: int = PICTURES
 
     def texts(self) -> Iterator[str]:
         """The texts written by the fold, which recall need not quote again.
@@ -113,17 +119,18 @@ class FoldDraft:
             yield from (*beside.front, *beside.behind)
 
 
-def draft(given: FoldTask, stays: frozenset[int], plan: Plan) -> FoldDraft:
+def draft(given: FoldTask, stays: frozenset[int], plan: Plan, pictures: int = PICTURES) -> FoldDraft:
     """Write the pieces of a plan. Deterministic; pieces written before come from the memo.
 
     Args:
         stays: indices of units that are forwarded although they are in a piece (``units.staying``).
+        pictures: the most folded tool results whose pictures stay.
     """
     conversation, units, results, options, memo = given[:5]
     loose = unsigned(conversation.messages, units, plan, options)
     messages = [m.unsigned if i in loose else m for i, m in enumerate(conversation.messages)] if loose else conversation.messages
     writer = _Writer(messages, units, stays, results, options.prose, memo)
-    writer.pictures = _newest_pictures(conversation.messages, units[plan.moved].end if plan.events else 0)
+    writer.pictures = _newest_pictures(conversation.messages, units[plan.moved].end if plan.events else 0, pictures)
     writer.told = plan.told
     writer.written = {(one.start, one.end): one.text for one in plan.summaries}
     _write_pieces(writer, plan)
@@ -143,6 +150,7 @@ def draft(given: FoldTask, stays: frozenset[int], plan: Plan) -> FoldDraft:
         tuple([section for section, _ in writer.sections]),
         writer.section_of,
         loose,
+        pictures=pictures,
     )
     return replace(drafted, wanted=tuple(_wanted(writer, plan, options))) if plan.uses else drafted
 
@@ -466,14 +474,13 @@ class _Writer:
         return [self.messages[i] for i in task], [m for m in calls if m.role == "assistant"]
 
 
-_PICTURES: Final = 5  # folded results whose pictures stay
 _MOST_NAMED: Final = 20  # attachments listed in a summary; those with the same name count once
 
 
-def _newest_pictures(messages: Messages, seen: int) -> frozenset[int]:
+def _newest_pictures(messages: Messages, seen: int, most: int) -> frozenset[int]:
     """Results with the newest attachments at the last fold event: of an agent's screenshots, only the last few matter."""
     results = (i for i in reversed(messages.attached) if i < seen and messages[i].is_result)
-    return frozenset(islice(results, _PICTURES))
+    return frozenset(islice(results, most))
 
 
 def _left_out(section: Section, label: str) -> str:
