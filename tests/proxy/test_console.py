@@ -100,6 +100,14 @@ def test_what_is_refused_before_it_is_read_is_logged(proxy: ProxyServer, lines: 
     assert f"{answer.header('x-turnfold-request-id')} chat: refused with 400 (invalid_header)" in lines[0]
 
 
+def test_what_is_refused_for_its_head_is_logged(proxy: ProxyServer, lines: list[str]) -> None:
+    proxy.chat({}, ("x-turnfold-bugdet", "many"))
+    call(proxy.origin, "GET", "/v1/files/%2e%2e/x")
+    until(lambda: len(lines) == 2)
+    assert "/v1/chat/completions: refused with 400 (invalid_header, x-turnfold-bugdet)" in lines[0]
+    assert "refused with 400 (invalid_path)" in lines[1]
+
+
 def test_a_refusal_says_how_long_it_took(start_proxy: StartProxy, upstream_url: str, lines: list[str]) -> None:
     host, _, port = start_proxy(upstream_url, limits={"max_body_bytes": 1024}).origin.removeprefix("http://").rpartition(":")
     with socket.create_connection((host, int(port))) as client:

@@ -38,7 +38,7 @@ from turnfold.proxy.books.pacing import OptionsOf
 from turnfold.proxy.books.watchers import WarmthWatcher
 from turnfold.proxy.chat.receipts import Recorder
 from turnfold.proxy.chat.service import Remembered, Service
-from turnfold.proxy.console.request_log import RequestLog, log_passed
+from turnfold.proxy.console.request_log import RequestLog, log_passed, log_refused_head
 from turnfold.proxy.dashboard.entrance import Entrance
 from turnfold.proxy.deletion.deletions import Deletions
 from turnfold.proxy.deletion.forgetting import BookKeeping, Forgetting
@@ -154,7 +154,8 @@ def build(
     router = Router(table, default=passthrough, redirect_slashes=False, lifespan=_lifespan(parts, service, loading))
     straight = PathShortcuts({route.path: route.app for route in usual}, router)
     # Outermost: a bug of Turnfold's is answered in JSON too; the exception goes on to the server, which logs it.
-    return ServerErrorMiddleware(Front(straight, settings.limits, partial(check_hops, own=parts.destinations.hop)), handler=fault)
+    check = partial(check_hops, own=parts.destinations.hop)
+    return ServerErrorMiddleware(Front(straight, settings.limits, check, log_refused_head), handler=fault)
 
 
 def _lifespan(parts: Parts, service: Service, loading: Loading) -> Callable[[object], AbstractAsyncContextManager[None]]:

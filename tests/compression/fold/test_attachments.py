@@ -24,6 +24,7 @@ from turnfold.compression.fold import LEFT_OUT, Folded, fold, unfold
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import CachePrices, FoldOptions
 from turnfold.compression.wire.formats.chat import CHAT
+from turnfold.compression.wire.formats.messages import MESSAGES
 from turnfold.compression.wire.formats.responses import RESPONSES
 
 Item = dict[str, Any]
@@ -237,6 +238,45 @@ def test_a_budget_with_room_keeps_the_newest_screenshots(budget: int, steps: int
     assert len(kept) >= 5
     assert kept == [f"call_{step}" for step in range(steps)][-len(kept) :]
     assert folded.tokens_after <= budget
+
+
+def tool_clicks(steps: int, tasks: int, words: int) -> list[Item]:
+    """The same in Anthropic's format, with or without text beside the pictures."""
+    messages: list[Item] = []
+    for step in range(steps * tasks):
+        if step % steps == 0:
+            messages.append({"role": "user", "content": f"Book table {step} at the Heron for two. Never pay in advance."})
+        data = base64.b64encode(_HEAD + struct.pack(">I", step)).decode()
+        source = {"type": "base64", "media_type": "image/png", "data": data}
+        shown = [{"type": "text", "text": prose(step, "en", words)}] if words else []
+        use = {"type": "tool_use", "id": f"toolu_{step}", "name": "computer", "input": {"action": "left_click", "x": step}}
+        result = {"type": "tool_result", "tool_use_id": f"toolu_{step}", "content": [*shown, {"type": "image", "source": source}]}
+        messages += [{"role": "assistant", "content": [*shown, use]}, {"role": "user", "content": [result]}]
+        if step % steps == steps - 1 and step < steps * tasks - 1:
+            messages.append({"role": "assistant", "content": "The table is booked."})
+    return messages
+
+
+_PICTURE = 1400  # tokens of a screenshot of 1280 x 800 pixels, and of what says that it left
+
+
+@each(("budget", "steps", "tasks", "words"), product([4000, 8000, 12_000], [6, 13, 29, 60], [1, 3], [0, 12]))
+def test_a_budget_with_room_keeps_the_five_newest_screenshots_of_tool_results(
+    budget: int, steps: int, tasks: int, words: int
+) -> None:
+    messages = tool_clicks(steps, tasks, words)
+    sent = {"model": "claude-sonnet-4-6", "max_tokens": 9, "messages": messages}
+    options = FoldOptions(model="claude-sonnet-4-6", prices=CachePrices(1.25, 0.1), budget=budget)
+    folded = fold(MESSAGES.read(json.dumps(sent).encode(), WARM), options, WARM)
+    shown = [data for m in json.loads(folded.body)["messages"] for data in pictures_of(m)]
+    assert shown == [data for m in messages for data in pictures_of(m)][-len(shown) :]
+    assert folded.tokens_after <= budget
+    assert len(shown) >= 5 or folded.tokens_after + (5 - len(shown)) * _PICTURE > budget
+
+
+def pictures_of(message: Item) -> list[str]:
+    results = [block for block in message["content"] if isinstance(block, dict) and block["type"] == "tool_result"]
+    return [part["source"]["data"] for block in results for part in block["content"] if part["type"] == "image"]
 
 
 def shot(size: int, name: str = "") -> Item:

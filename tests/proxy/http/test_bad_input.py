@@ -21,6 +21,7 @@ from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
 from turnfold.compression.wire.changes import Changes
 from turnfold.compression.wire.conversation import Conversation
+from turnfold.proxy.http.headers import REQUEST_HEADERS
 
 BAD = {
     "not json": b"{",
@@ -54,6 +55,41 @@ def test_a_senseless_budget_is_named(upstream: UpstreamServer, proxy: ProxyServe
     error = answer.json()["error"]
     assert (answer.status, error["param"], error["type"]) == (400, "x-turnfold-budget", "invalid_request_error")
     assert upstream.seen == []
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("x-turnfold-bugdet", "x-turnfold-budget"),
+        ("X-Turnfold-Tags", "x-turnfold-tag"),
+        ("x-turnfold-conversation-id", "x-turnfold-conversation"),
+        ("x-turnfold-kept", "x-turnfold-keep"),
+        ("x-turnfold_mode", "x-turnfold-mode"),
+        ("x_turnfold_state", "x-turnfold-state"),
+        ("turnfold-budget", "x-turnfold-budget"),
+        ("x-turnfold-tennant", "x-turnfold-tenant"),
+        ("x-turnfold-price", "x-turnfold-mode, "),
+        ("x-turnfold", "x-turnfold-mode, "),
+    ],
+)
+@pytest.mark.parametrize("path", ["/v1/chat/completions", "/v1/messages", "/v1/embeddings", "/v1/compress", "/admin/report"])
+def test_a_misspelt_header_is_named_with_the_one_that_was_meant(
+    upstream: UpstreamServer, proxy: ProxyServer, path: str, name: str, meant: str
+) -> None:
+    answer = call(proxy.origin, "POST", path, b"{}", [(name, b"1")])
+    said = answer.json()["error"]["message"]
+    assert answer.status == 400
+    assert f"no request header {name.lower()};" in said
+    assert meant in said
+    assert upstream.seen == []
+
+
+def test_every_header_of_the_reference_is_known(proxy: ProxyServer) -> None:
+    document = call(proxy.origin, "GET", "/openapi.json").json()
+    operations = [operation for path in document["paths"].values() for operation in path.values()]
+    described = {p["name"] for operation in operations for p in operation["parameters"] if p["in"] == "header"}
+    described |= {scheme.get("name", "") for scheme in document["components"]["securitySchemes"].values()}
+    assert {name for name in described if "turnfold" in name} == REQUEST_HEADERS
 
 
 def test_a_senseless_mode_and_label_are_named(upstream: UpstreamServer, proxy: ProxyServer) -> None:

@@ -22,7 +22,7 @@ from turnfold.compression.fold.plan import Plan, plan
 from turnfold.compression.fold.thinking import decided, dropping, first_thought
 from turnfold.compression.fold.units import Unit, question_start, staying
 from turnfold.compression.fold.write import draft
-from turnfold.compression.fold.writing.drafts import FoldDraft
+from turnfold.compression.fold.writing.drafts import PICTURES, FoldDraft
 from turnfold.compression.options import FoldOptions
 from turnfold.compression.wire.changes import Changes
 from turnfold.compression.wire.conversation import Conversation
@@ -188,7 +188,7 @@ def _extends(given: FoldTask, best: Attempt | None) -> bool:
 def _go_on(given: FoldTask, best: Attempt | None) -> Attempt | None:
     """An earlier request's attempt, extended by the newer messages."""
     drawn, stays, recalls = (best.plan, best.stays, best.recalls) if best else (_UNFOLDED, frozenset[int](), {})
-    drafted = draft(given, stays, drawn)
+    drafted = draft(given, stays, drawn, best.draft.pictures if best else PICTURES)
     if not (drawn.pieces or drafted.shaped):
         return None
     return _attempt(given, stays, drawn, drafted, recalls, best.fitting if best else 0)
@@ -233,10 +233,12 @@ def _best_attempt(given: FoldTask, first: Plan, settings: Sequence[_FitSetting] 
                 continue
         best, smallest = candidate, size
         if size <= budget:
-            if size > _USED * budget or (fitting and not setting.without):
+            is_used = size > _USED * budget or (fitting and not setting.without)
+            if is_used and not _lacks_pictures(given, best):
                 return best
-            milder = (*_ROOMIER, *_FITTING) if setting.without else _ROOMIER
-            return _roomier(given, budget, milder, fitting) or best
+            milder = (*_ROOMIER, *_FITTING) if setting.without else (*_ROOMIER, *_FITTING[:fitting])
+            fitted = list(_roomier(given, budget, milder, fitting))
+            return max([best, *fitted] if is_used else [*fitted, best], key=lambda one: _pictures(given, one))
     return best
 
 
@@ -246,26 +248,50 @@ def _only_attachments_can_go(given: FoldTask) -> bool:
     return budget is not None and bool(_attached(given.cut)) and _size_with(given, _NOTHING) > budget
 
 
-def _roomier(given: FoldTask, budget: int, milder: Sequence[_FitSetting], fitting: int) -> Attempt | None:
-    """A candidate with more text, if recall or removed attachments leave most of the budget unused.
+def _roomier(given: FoldTask, budget: int, milder: Sequence[_FitSetting], fitting: int) -> Iterator[Attempt]:
+    """Candidates with more text, if recall or removed attachments leave most of the budget unused, or with the newest pictures.
 
     Recall does if the question bears on little.
     """
     for setting in milder:
         drawn = plan(given.cut, given.options, setting.squeeze, given.memo)
-        candidate = _candidate(given, drawn, setting, fitting)
-        if candidate and _size_with(given, candidate.changes) <= budget:
-            return candidate
-    return None
+        for pictures in range(PICTURES, 0, -1) if _pictured(given.conversation) else (PICTURES,):
+            candidate = _candidate(given, drawn, setting, fitting, pictures)
+            if candidate is None or (pictures < PICTURES and _lacks_pictures(given, candidate)):
+                break
+            if _size_with(given, candidate.changes) <= budget:
+                yield candidate
+                if pictures == PICTURES:
+                    return
+                break
 
 
-def _candidate(given: FoldTask, drawn: Plan, setting: _FitSetting, fitting: int) -> Attempt | None:
+def _lacks_pictures(given: FoldTask, attempt: Attempt) -> bool:
+    """Whether an attempt leaves out some of the newest pictures of tool results. Either all of these are shown or as many as the
+    plan happens to leave: showing exactly as many as fit would change nearly every request in front of its new text."""
+    return _pictures(given, attempt) < min(PICTURES, _pictured(given.conversation))
+
+
+def _pictures(given: FoldTask, attempt: Attempt) -> int:
+    """Tool results that an attempt forwards with their pictures."""
+    if not _pictured(given.conversation):
+        return 0
+    return _pictured(given.conversation.with_changes(attempt.changes, given.memo))
+
+
+def _pictured(conversation: Conversation) -> int:
+    """Tool results with pictures, or with other attachments."""
+    messages = conversation.messages
+    return len([i for i in messages.attached if messages[i].is_result])
+
+
+def _candidate(given: FoldTask, drawn: Plan, setting: _FitSetting, fitting: int, pictures: int = PICTURES) -> Attempt | None:
     """The fold of a setting's plan; None if it folds nothing."""
     unfolds = bool(given.options.preserved_thinking and drawn.events) and not drawn.pieces
     if not (drawn.pieces or unfolds or given.conversation.messages.results):  # only results are shaped
         return None
     stays = staying(given.cut, given.memo).union(drawn.reopened)
-    drafted = draft(given, stays, drawn)
+    drafted = draft(given, stays, drawn, pictures)
     if not (drawn.pieces or drafted.shaped or drafted.unsigned):
         return None
     recalls = dict(_recalls(given, stays, drawn, drafted, setting.room))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, islice
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from turnfold.compression import tokens
 from turnfold.compression.fold import policy
@@ -23,24 +23,25 @@ from turnfold.compression.fold.shape import ShapedResult, references
 from turnfold.compression.fold.state_blocks import place_blocks
 from turnfold.compression.fold.thinking import unsigned
 from turnfold.compression.fold.units import Unit
-from turnfold.compression.fold.writing.drafts import FoldDraft
+from turnfold.compression.fold.writing.drafts import PICTURES, FoldDraft
 from turnfold.compression.fold.writing.piece_writer import PieceWriter, WrittenPieces
 from turnfold.compression.memo import begin_alike
 from turnfold.compression.options import FoldOptions, Prose, WrittenSummary
 from turnfold.compression.wire.message import Message, Messages, family
 
 
-def draft(given: FoldTask, stays: frozenset[int], plan: Plan) -> FoldDraft:
+def draft(given: FoldTask, stays: frozenset[int], plan: Plan, pictures: int = PICTURES) -> FoldDraft:
     """Write the pieces of a plan. Deterministic; pieces written before come from the memo.
 
     Args:
         stays: indices of units that are forwarded although they are in a piece (``units.staying``).
+        pictures: the most folded tool results whose pictures stay.
     """
     conversation, units, results, options, memo = given[:5]
     loose = unsigned(conversation.messages, units, plan, options)
     messages = [m.unsigned if i in loose else m for i, m in enumerate(conversation.messages)] if loose else conversation.messages
     writer = PieceWriter(messages, units, stays, results, options.prose, memo)
-    writer.pictures = _newest_pictures(conversation.messages, units[plan.moved].end if plan.events else 0)
+    writer.pictures = _newest_pictures(conversation.messages, units[plan.moved].end if plan.events else 0, pictures)
     writer.told = plan.told
     writer.written = {(one.start, one.end): one.text for one in plan.summaries}
     _write_pieces(writer, plan)
@@ -60,6 +61,7 @@ def draft(given: FoldTask, stays: frozenset[int], plan: Plan) -> FoldDraft:
         tuple([section for section, _ in writer.sections]),
         writer.section_of,
         loose,
+        pictures=pictures,
     )
     return replace(drafted, wanted=tuple(_wanted(writer, plan, options))) if plan.uses else drafted
 
@@ -132,10 +134,7 @@ def _wanted(writer: PieceWriter, plan: Plan, options: FoldOptions) -> Iterator[W
         yield WantedSummary(start, end, named[end], tuple(indices), raw, quoted - bare, uses, plan.price, options.prices.write)
 
 
-_PICTURES: Final = 5  # folded results whose pictures stay
-
-
-def _newest_pictures(messages: Messages, seen: int) -> frozenset[int]:
+def _newest_pictures(messages: Messages, seen: int, most: int) -> frozenset[int]:
     """Results with the newest attachments at the last fold event: of an agent's screenshots, only the last few matter."""
     results = (i for i in reversed(messages.attached) if i < seen and messages[i].is_result)
-    return frozenset(islice(results, _PICTURES))
+    return frozenset(islice(results, most))

@@ -93,3 +93,10 @@ def log_refused(request_id: str, wire: str, refused: Refused, ms: float) -> None
     fields = {"request_id": request_id, "wire": wire, "status": "refused", "code": refused.code, "ms": round(ms, 1)}
     line = f"{request_id} {wire}: refused with {refused.status} ({refused.code}), {ms:,.0f} ms"
     _log.info("%s", line, extra={"fields": {**fields, "http_status": refused.status}})
+
+
+def log_refused_head(path: str, refused: Refused) -> None:
+    """Log a request that Turnfold refused for its headers or its path."""
+    fields = {"path": printable(path), "status": "refused", "code": refused.code, "http_status": refused.status}
+    about = f", {printable(refused.param)}" if refused.param else ""
+    _log.info("%s", f"{fields['path']}: refused with {refused.status} ({refused.code}{about})", extra={"fields": fields})

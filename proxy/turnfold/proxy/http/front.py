@@ -13,7 +13,7 @@ from typing import Any, Final
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from turnfold.config.serving import LimitSettings
-from turnfold.proxy.http.headers import first
+from turnfold.proxy.http.headers import check_names, first
 from turnfold.proxy.http.inbound import ClientGone
 from turnfold.proxy.http.limits import check_head, check_host, check_path
 from turnfold.proxy.http.refusals import RawHeaders, Refused
@@ -38,12 +38,20 @@ class Front:
 
     Args:
         check: an additional check of the head.
+        log: gets the path of each request that is refused for its head, and the refusal.
     """
 
-    def __init__(self, app: ASGIApp, limits: LimitSettings, check: Callable[[RawHeaders], None]) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        limits: LimitSettings,
+        check: Callable[[RawHeaders], None],
+        log: Callable[[str, Refused], None] = lambda *_: None,
+    ) -> None:
         self._app = app
         self._limits = limits
         self._check = check
+        self._log = log
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """ASGI."""
@@ -51,19 +59,27 @@ class Front:
             await self._app(scope, receive, send)
             return
         try:
-            headers = scope["headers"]
-            if scope["type"] == "websocket" or (first(headers, b"upgrade") or b"").lower() == b"websocket":
+            if scope["type"] == "websocket" or (first(scope["headers"], b"upgrade") or b"").lower() == b"websocket":
                 raise _no_websockets(scope["path"])
-            check_head(headers, self._limits)
-            check_host(headers, scope.get("http_version", "1.1"))
-            self._check(headers)
-            check_path((scope.get("raw_path") or scope["path"].encode()).decode("ascii", "replace"))
+            self._check_head(scope)
             await self._app(scope, receive, send)
         except ClientGone:  # the client has left
             return
         except Refused as refused:
             answer = _as_denial(send) if scope["type"] == "websocket" else send
             await refused.send(answer, to_anthropic=_speaks_anthropic(scope))
+
+    def _check_head(self, scope: Scope) -> None:
+        headers = scope["headers"]
+        try:
+            check_head(headers, self._limits)
+            check_host(headers, scope.get("http_version", "1.1"))
+            check_names(headers)
+            self._check(headers)
+            check_path((scope.get("raw_path") or scope["path"].encode()).decode("ascii", "replace"))
+        except Refused as refused:
+            self._log(scope["path"], refused)
+            raise
 
 
 class PathShortcuts:

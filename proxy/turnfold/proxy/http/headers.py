@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Final, cast, get_args
 
 from turnfold.compression.options import KEEP_NOTHING, Keep
@@ -19,6 +20,15 @@ from turnfold.proxy.http.tags import tags_of
 OURS: Final = b"x-turnfold-"
 #: Names the Turnfolds that a request has passed; the only Turnfold header that is forwarded (``outbound.hops``).
 VIA: Final = b"x-turnfold-via"
+#: The request headers that some route reads.
+REQUEST_HEADERS: Final = frozenset(
+    "x-turnfold-" + name
+    for name in ("mode", "budget", "keep", "conversation", "tag", "state", "accept", "drill-down", "admin-token", "tenant")
+)
+_KNOWN: Final = frozenset(name.encode() for name in REQUEST_HEADERS) | {VIA}
+_MEANT_FOR_US: Final = (b"x-turnfold", b"x_turnfold", b"turnfold-", b"turnfold_")
+_ALIKE: Final = 0.6
+_LONGEST_SHOWN: Final = 80
 
 _HOP_BY_HOP: Final = frozenset(
     b"connection keep-alive proxy-authenticate proxy-authorization proxy-connection te trailer transfer-encoding upgrade"
@@ -124,6 +134,25 @@ def sendable(headers: RawHeaders) -> tuple[tuple[bytes, bytes], ...]:
             name = key.decode("ascii", "replace")
             raise Refused(400, "invalid_header", f"The header {name} has control characters in it.", name)
     return tuple(headers)
+
+
+def check_names(headers: RawHeaders) -> None:
+    """Refuse headers that are meant for Turnfold and that no route reads: a misspelt one would do nothing, without a word.
+
+    Raises:
+        Refused: 400; it names the header and the one that was probably meant.
+    """
+    for key, _ in headers:
+        if key.startswith(_MEANT_FOR_US) and key not in _KNOWN:
+            name = key.decode("latin-1")[:_LONGEST_SHOWN]
+            raise Refused(400, "invalid_header", f"Turnfold has no request header {name}; {_meant(name)}", name)
+
+
+def _meant(name: str) -> str:
+    rest = name.partition("turnfold")[2].replace("_", "-").strip("-")
+    known = {header.removeprefix("x-turnfold-"): header for header in sorted(REQUEST_HEADERS)}
+    near = get_close_matches(rest, known, 1, _ALIKE)
+    return f"did you mean {known[near[0]]}?" if near else f"it has {', '.join(known.values())}."
 
 
 @dataclass(frozen=True, slots=True)

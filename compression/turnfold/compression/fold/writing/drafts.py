@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
 from turnfold.compression.fold.adoption import WantedSummary
 from turnfold.compression.wire.message import Texts
@@ -41,6 +42,10 @@ class Surroundings:
     behind: list[str] = field(default_factory=list)
 
 
+#: Folded results whose pictures stay, unless a budget has no room for so many.
+PICTURES: Final = 5
+
+
 @dataclass(frozen=True, slots=True)
 class FoldDraft:
     """A complete fold except for recall.
@@ -55,6 +60,7 @@ class FoldDraft:
         section_of: for each message index, its section.
         unsigned: messages whose signed reasoning is removed.
         wanted: blocks for which a written summary would be used, if the options ask for them.
+        pictures: the most folded tool results whose pictures stay.
     """
 
     dropped: tuple[tuple[int, int], ...]
@@ -66,6 +72,7 @@ class FoldDraft:
     section_of: Mapping[int, Section]
     unsigned: frozenset[int] = frozenset()
     wanted: tuple[WantedSummary, ...] = ()
+    pictures: int = PICTURES
 
     def texts(self) -> Iterator[str]:
         """The texts written by the fold, which recall need not quote again.
