@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from itertools import product
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.support.cases import each
@@ -138,6 +138,7 @@ def test_a_label_is_escaped_wherever_it_is_no_key(text: str) -> None:
         st.sampled_from(["user:", '"user":', "\n", "  ", "- ", "x", "name:", "{", "\\", "class A:", "\r", "(", "?"]), max_size=12
     ).map("".join)
 )
+@example('\\  "user":')
 def test_keys_and_labels_come_back(text: str) -> None:
     assert fence.unescape(fence.escape(text)) == text
 

@@ -48,6 +48,7 @@ class Unit(NamedTuple):
         interrupted: whether it has a user's message between a call and its late result.
         wordless: whether it is a user message without words, such as a picture: the question precedes it.
         reports: whether a user's message in it contains program output.
+        in_doubt: whether a later message may tell, or has told, that it does.
         hands_over: whether it is a user's message in which a client supplies the current contents of files.
         wants_all: whether it is a user's message that requests a summary to replace the conversation.
         goes_over: whether it is a user's message about all entries that users have kept.
@@ -74,6 +75,7 @@ class Unit(NamedTuple):
     interrupted: bool = False
     wordless: bool = False
     reports: bool = False
+    in_doubt: bool = False
     hands_over: bool = False
     wants_all: bool = False
     goes_over: bool = False
@@ -229,6 +231,7 @@ def _unit(
             attached=False,
             reasons=first.reasoning is not None,
             interrupted=first.bound and first.speaker == "user" and first.holds,
+            in_doubt=first.in_doubt,
             hands_over=first.role == "user" and hands_over_files(first.text),
             wants_all=_wants_all(first),
             goes_over=_goes_over(first),
@@ -257,6 +260,7 @@ def _unit(
         lines=sum(size for m, size in zip(inside, sizes, strict=True) if m.is_output and not _holds_records(m.text)),
         wordless=first.role == "user" and bool(first.attached) and not first.own.strip(),
         reports=any(m.reports for m in inside),
+        in_doubt=any(m.in_doubt for m in inside),
         hands_over=end == start + 1 and first.role == "user" and not first.reports and hands_over_files(first.text),
         wants_all=_wants_all(last),
         rows=next((said for m in inside if m.is_result and (said := _rows(m))), _NO_TERMS),

@@ -122,6 +122,8 @@ def _is_key(label: re.Match[str], text: str, key: int) -> bool:
     Args:
         key: place of the newest such key before it; -1: there is none.
     """
+    if label[2].startswith("\\"):  # it must get one more, or `unescape` would take it away
+        return False
     if _QUOTED_KEY.search(label[2]):
         return True
     indent = label[1].removeprefix("\n")

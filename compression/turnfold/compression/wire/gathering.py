@@ -46,7 +46,7 @@ def gather(messages: Sequence[Message], wire: str, memo: Memo) -> Messages:
         was = known.reports.found if known is not None else frozenset()
         same = min((i for i in found.found ^ was if i < same), default=same)
         start = earlier[:same] if earlier is not None else ()
-        rest = (_reporting(m) if i in found.found else m for i, m in enumerate(messages[same:], same))
+        rest = (_read(m, found, i) for i, m in enumerate(messages[same:], same))
         return _Gathered(Messages((*start, *rest), earlier, same), found, before)
 
     key = ("messages", wire, family(messages))
@@ -78,5 +78,8 @@ def _before_users(messages: Sequence[Message], users: Sequence[int], told: Seque
     return tuple(reversed(found))
 
 
-def _reporting(message: Message) -> Message:
-    return replace(message, key=message.key + b"reports", bound=True, reports=True)
+def _read(message: Message, found: Reports, index: int) -> Message:
+    """A message as it is read among the others."""
+    if index in found.doubts:
+        message = replace(message, key=message.key + b"in doubt", in_doubt=True)
+    return replace(message, key=message.key + b"reports", bound=True, reports=True) if index in found.found else message

@@ -130,6 +130,7 @@ class Message:
         takes_mark: whether the last part of its content has no cache mark, and can be given one as it stands.
         bound: whether it is never separated from the message before it, for example between a call and its late result.
         reports: whether it is a user's message with program output (``wire.reports``); such a message is bound.
+        in_doubt: whether that could not be told at its own request.
         fixed: whether it stays verbatim because of its position, for example before a summary of the provider's.
         placed: whether it is an instruction that is only allowed directly after a user's message (``wire.standing``).
         clears: whether it is an instruction that the provider shows to the model only until the user's next message.
@@ -165,6 +166,7 @@ class Message:
     sole: str | None
     bound: bool = False
     reports: bool = False
+    in_doubt: bool = False
     fixed: bool = False
     placed: bool = False
     clears: bool = False

@@ -115,6 +115,7 @@ class Reports(NamedTuple):
         found: indices of the messages that are reports; of those that were found last, `newest`, while they are looked for.
         marks, calls: the frames of reports, and the endings of the calls that they answer.
         run: the newest consecutive user messages that each follow something to be run.
+        doubts: indices of the messages of which a later one may tell that they are reports, or has told it.
         told: the instructions, and the first request.
         head: the label, element or brackets at the beginning of the first request; "" for none, None before it.
     """
@@ -125,6 +126,7 @@ class Reports(NamedTuple):
     marks: frozenset[str] = frozenset()
     calls: frozenset[str] = frozenset()
     run: tuple[_PossibleReport, ...] = ()
+    doubts: frozenset[int] = frozenset()
     told: tuple[str, str] = ("", "")
     head: str | None = None
 
@@ -173,7 +175,8 @@ def _judge(new: _PossibleReport, call: str, now: Reports) -> Reports:
         alike = _framed_alike(run, frame.mark)
         if _tells(frame, alike, call, now):
             return _with(now, alike, (frame.mark,), call)
-    return now._replace(run=run)
+    is_in_doubt = any(len(_framed_alike(run, frame.mark)) < _MOST_NEEDED for frame in frames)
+    return now._replace(run=run, doubts=now.doubts | {new.at} if is_in_doubt else now.doubts)
 
 
 def _framed_alike(run: Sequence[_PossibleReport], mark: str) -> Sequence[_PossibleReport]:

@@ -26,11 +26,17 @@ def goes_on_whole(course: Course, before: Replay, index: int) -> bool:
     return before.whole and bool(course.options.preserved_thinking) and not course.units[index].is_user
 
 
+def _is_in_doubt(course: Course, index: int) -> bool:
+    """Whether the next request may show that this one was a step of an agent, so that other thresholds held for it: a fold at it
+    would be undone then. A budget cannot wait for that."""
+    return course.units[index].in_doubt and course.options.budget is None
+
+
 def fold_if_due(course: Course, before: Replay, index: int) -> Replay:
     """The replay with a fold at this request, if a budget requires it or it pays off; otherwise unchanged."""
     total = course.total[index + 1]
     tiny = total <= policy.EARLIEST and course.options.budget is None  # nothing is folded this early, whatever it costs
-    if tiny or is_about_all(course, index):
+    if tiny or is_about_all(course, index) or _is_in_doubt(course, index):
         return before
     limits = thresholds_at(course, before, index)
     limits = policy.without_cache(limits) if before.decision.cold else limits

@@ -1,4 +1,4 @@
-"""Agents that get results as a user's messages, under a budget: while they work, requests only append.
+"""Agents that get results as a user's messages: while they work, requests only append, under a budget and without.
 
 These tests show how often such a request rewrites what was sent before. They leave out native calls (``fit.test_steady``), what a
 fold keeps of such agents.
@@ -16,6 +16,7 @@ from tests.support.bodies import encode
 from tests.support.effort import crosswise, every, is_thorough
 from tests.support.structure import structure_faults
 from tests.support.text_agents import HELD_OUT, TUNED, session
+from tests.support.words import prose
 from turnfold.compression.fold import Folded, conversation_tokens, fold
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import CachePrices, FoldOptions
@@ -66,3 +67,24 @@ def test_replicas_hold_a_text_agent_alike(name: str) -> None:
         whole = conversation_tokens(CHAT.read(encode(list(session(name, 1, 30, 3).messages)), Memo()), "gpt-4o", Memo())
         options = FoldOptions(model="gpt-4o", prices=CachePrices(0.1, 1.25), cache_hit_share=1.0, budget=int(0.3 * whole))
         assert fold(one.conversation, options, Memo()).body == one.body
+
+
+@pytest.mark.parametrize("size", [240, 300])
+def test_a_fold_is_not_undone_where_a_chat_turns_out_to_be_an_agents(size: int) -> None:
+    messages = [
+        {"role": "system", "content": f"You work in a shell. {prose(1, 'en', 50)}"},
+        {"role": "user", "content": f"This is how it was done before.\n{prose(2, 'en', size)}"},
+        {"role": "user", "content": f"The issue: part 9 is not painted. {prose(3, 'en', 45)}"},
+    ]
+    for n in range(4):
+        said = f"I look at part {n} now. {prose(90 + n, 'en', 6)}\n\n```\nopen part_{n}.txt\n```"
+        shown = f"[File: /parts/{n}.txt (1 lines total)]\n1:{prose(50 + n, 'en', 12)}\n\n(Open file: /parts/{n}.txt)"
+        shown += "\n(Current directory: /parts)\nbash-$"
+        messages += [{"role": "assistant", "content": said}, {"role": "user", "content": shown}]
+    memo, events = Memo(), []
+    options = FoldOptions(model="gpt-4.1", prices=CachePrices(0.25, 1.0), cache_hit_share=0.7)
+    for end in range(3, len(messages) + 1, 2):
+        folded = fold(CHAT.read(encode(messages[:end]), memo), options, memo)
+        events.append(folded.events)
+        assert fold(CHAT.read(encode(messages[:end]), Memo()), options, Memo()).body == folded.body
+    assert events == sorted(events), events
