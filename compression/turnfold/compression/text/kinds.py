@@ -49,7 +49,7 @@ _COMMIT_BODY: Final = lazy.pattern(
 )
 _TRACE_BODY: Final = lazy.pattern(
     r"\s|[\w.]+(?:Error|Exception|Warning|Interrupt|Exit)\b|Caused by|goroutine |stack backtrace:|note: "
-    r"|\S+\(.*\)$|\.\.\. \d+ more|\[Previous line"
+    r"|\S[^\s(]*\(.*\)$|\.\.\. \d+ more|\[Previous line"
 )
 _BEHIND_END: Final = " \t\r\"'”’»)*_"
 _SENTENCE_ENDS: Final = (*".!?…:。！？：",)
