@@ -35,7 +35,7 @@ from turnfold.proxy.server import configuration
 from turnfold.proxy.store import open_store
 
 pytestmark = pytest.mark.usefixtures("upstream")  # which forgets what it has seen before others look
-FEW, MANY = 60, 300
+FEW, MANY = 100, 500
 #: What reads or writes a whole text at once, for JSON and for what is packed.
 WHOLESALE = {"decompress", "compress", "JSONDecoder.decode", "JSONEncoder.encode", "inflate"}
 
