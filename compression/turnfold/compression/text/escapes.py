@@ -18,6 +18,7 @@ from turnfold.compression import lazy
 _JSON_OPENS: Final = lazy.pattern(r'[\[{](?:\s|\\{1,4}[nrt]){0,99}\\{0,9}["\[{]')
 _FAR: Final = 200  # characters in which it does: a tool may say first how much it has found
 # A backslash stands twice in each string around its own, a quotation mark has one more for each.
+# A break at the end of a string begins no line.
 _LEVELS: Final = tuple(
     (
         "\\" * (2 * deep - 1) + '"' if deep > 1 else "",
