@@ -161,3 +161,17 @@ def test_long_texts_that_were_pasted_one_after_the_other_are_folded_at_once(pric
 def test_a_cache_that_is_written_for_less_than_it_is_read_for_fails_no_fold() -> None:
     free = thresholds(options(CachePrices(0.5, 0.0)), WARMTH, 20_000, AGENT)
     assert free.fold_at > free.keep_recent > 0
+
+
+@pytest.mark.parametrize("prices", [NONE, WEAK, STRONG])
+def test_a_longer_history_lets_an_agent_recall_hardly_more(prices: CachePrices) -> None:
+    def recalled(shape: Shape, saved: int) -> int:
+        return recall_tokens(options(prices), Warmth(1.0, 1.0), shape, saved, saved)
+
+    longer = [recalled(AGENT, saved) for saved in (400_000, 800_000, 1_600_000)]
+    assert longer == sorted(longer)
+    assert longer[2] < 2.5 * longer[1] < 6 * longer[0]  # the share is smaller, and is never all there is to it
+    assert recalled(LONG_TURNS, 400_000) > longer[0] >= 4000
+    short = recalled(AGENT, 18_000)
+    assert short <= 4000
+    assert short == recalled(LONG_TURNS, 18_000)  # one thing may need as much as talk about it

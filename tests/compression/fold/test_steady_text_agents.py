@@ -88,3 +88,26 @@ def test_a_fold_is_not_undone_where_a_chat_turns_out_to_be_an_agents(size: int) 
         events.append(folded.events)
         assert fold(CHAT.read(encode(messages[:end]), Memo()), options, Memo()).body == folded.body
     assert events == sorted(events), events
+
+
+@pytest.mark.parametrize("opening", ["Ann:", "[Ann, 5 June]", "**Ann:**"])
+def test_talk_with_speakers_names_is_folded_as_early_as_talk_without(opening: str) -> None:
+    def events(user: str, answers: str) -> list[int]:
+        messages, memo, found = [{"role": "system", "content": "You play a friend."}], Memo(), []
+        for n in range(40):
+            asked, told = prose(200 + n, "en", 8), prose(300 + n, "en", 8)
+            messages.append({"role": "user", "content": f"{user} {asked}" if n else asked})  # a talk may begin without names
+            folded = fold(CHAT.read(encode(messages), memo), options, memo)
+            found.append(folded.events)
+            messages.append(
+                {"role": "assistant", "content": f"{answers} {told}\n{answers} {asked}" if n % 3 else f"{answers} {told}"}
+            )
+        return found
+
+    options = FoldOptions(model="gpt-4o", prices=CachePrices(0.5, 1.0), cache_hit_share=0.7)
+    with_names = events(opening, "Ben:")
+    assert with_names[-1] > 0
+    assert with_names == events(opening.translate(_UNLABELLED), "Ben;")
+
+
+_UNLABELLED: Final = str.maketrans(":[]", ";()")

@@ -371,7 +371,7 @@ def recall_tokens(options: FoldOptions, warmth: Warmth, shape: Shape, saved: int
     price = options.prices.reread(warmth.turns) / options.prices.write
     usual = max(_RECALL_LEAST, min(int(_RECALL_USUAL * saved * price), _RECALL_BASE + int(_RECALL_SHARE * folded)))
     spared = _spared(shape) if options.prices.read >= _SHORT_TAILS else 0.0
-    return max(_RECALL_LEAST, int(usual * (1 - _RECALL_SPARED * spared)))
+    return _tapered(max(_RECALL_LEAST, int(usual * (1 - _RECALL_SPARED * spared))), shape)
 
 
 def most_recall_tokens(options: FoldOptions, warmth: Warmth, shape: Shape, saved: int, folded: int) -> int:
@@ -389,9 +389,21 @@ def most_recall_tokens(options: FoldOptions, warmth: Warmth, shape: Shape, saved
         return usual
     price = options.prices.reread(warmth.turns) / options.prices.write
     most = min(int(_RECALL_MOST * saved * price), _RECALL_BASE + int(_RECALL_MOST_SHARE * folded))
-    return max(usual, int(usual + talk(shape) * (most - usual)))
+    return max(usual, _tapered(int(usual + talk(shape) * (most - usual)), shape))
 
 
+def _tapered(recall: int, shape: Shape) -> int:
+    """Recall's tokens, tapered in a tool loop.
+
+    An agent is asked for single things, which need no more because there is more to quote from. Questions about talk do: the
+    longer it is, the more places bear on them.
+    """
+    beyond = max(0, recall - _RECALL_FULL) * min(1.0, 2 * shape.loops)
+    return recall - int((1 - _RECALL_BEYOND) * beyond)
+
+
+_RECALL_FULL: Final = 4000  # tokens; only a share of any more is used in a tool loop
+_RECALL_BEYOND: Final = 0.1
 _RECALL_LEAST: Final = 160  # one passage and its frame
 _RECALL_BASE: Final = 600
 _RECALL_USUAL: Final = 0.25

@@ -54,6 +54,7 @@ _UNFRAMED: Final = "unframed"
 _JSON: Final = "{}"
 _MOST_NEEDED: Final = 3  # messages with the same frame
 _MOST_RUN: Final = 8
+_MOST_OPENING: Final = 400  # characters
 _LEAST_NAMED: Final = 3  # characters of a frame that instructions name
 
 
@@ -116,6 +117,7 @@ class Reports(NamedTuple):
         marks, calls: the frames of reports, and the endings of the calls that they answer.
         run: the newest consecutive user messages that each follow something to be run.
         doubts: indices of the messages of which a later one may tell that they are reports, or has told it.
+        openings: the marks at the beginning of messages that answer no call: what a person writes, as a speaker's name or a date.
         told: the instructions, and the first request.
         head: the label, element or brackets at the beginning of the first request; "" for none, None before it.
     """
@@ -127,6 +129,7 @@ class Reports(NamedTuple):
     calls: frozenset[str] = frozenset()
     run: tuple[_PossibleReport, ...] = ()
     doubts: frozenset[int] = frozenset()
+    openings: frozenset[str] = frozenset()
     told: tuple[str, str] = ("", "")
     head: str | None = None
 
@@ -157,8 +160,15 @@ def _step(message: Speaker, index: int, call: str | None, now: Reports) -> Repor
         opened = _opening(message.own.strip())
         return now._replace(head=opened.group().strip() if opened else "", told=(now.told[0], message.own))
     if call is None or not (call or now.marks) or _is_a_persons(message.own, _framing(message), now):
-        return now._replace(run=()) if now.run else now
+        return _with_a_persons(message, now)
     return _judge(_PossibleReport(index, _framing(message)), call, now)
+
+
+def _with_a_persons(message: Speaker, now: Reports) -> Reports:
+    opened = _opening(message.own[:_MOST_OPENING].lstrip())
+    mark = _mark(opened) if opened else ""
+    openings = now.openings if not mark or mark in now.openings else now.openings | {mark}
+    return now._replace(run=(), openings=openings) if now.run or openings is not now.openings else now
 
 
 def _judge(new: _PossibleReport, call: str, now: Reports) -> Reports:
@@ -175,7 +185,8 @@ def _judge(new: _PossibleReport, call: str, now: Reports) -> Reports:
         alike = _framed_alike(run, frame.mark)
         if _tells(frame, alike, call, now):
             return _with(now, alike, (frame.mark,), call)
-    is_in_doubt = any(len(_framed_alike(run, frame.mark)) < _MOST_NEEDED for frame in frames)
+    new_marks = (frame.mark for frame in frames if frame.mark not in now.openings)
+    is_in_doubt = any(len(_framed_alike(run, mark)) < _MOST_NEEDED for mark in new_marks)
     return now._replace(run=run, doubts=now.doubts | {new.at} if is_in_doubt else now.doubts)
 
 
@@ -263,13 +274,18 @@ def _opening(text: str) -> re.Match[str] | None:
     return _ELEMENT.match(text) or _BRACKETED.match(text) or _LABEL.match(text)
 
 
+def _mark(opened: re.Match[str]) -> str:
+    """What messages that open alike share."""
+    head = opened.group().strip()
+    return f"<{opened[1]}>" if head[0] == "<" else _CHANGES.sub("[]", head)
+
+
 def _read_framing(text: str) -> _Framing:
     frames, head = list[_Frame](), ""
     opened = _opening(text)
     if opened:
         head = opened.group().strip()
-        mark = f"<{opened[1]}>" if text[0] == "<" else _CHANGES.sub("[]", head)
-        frames.append(_Frame(mark, _is_firm(text[0], text[opened.end() :]), opens=True))
+        frames.append(_Frame(_mark(opened), _is_firm(text[0], text[opened.end() :]), opens=True))
     lines = [line for line in text[-_READ:].split("\n") if line.strip()]
     ends = lines[-_ENDS:]
     last = lines[-1].strip() if len(lines) > 1 else ""
