@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.support.cases import each
 from turnfold.compression.fold.adoption import adoptable
 from turnfold.compression.fold.pieces import Level, Piece
-from turnfold.compression.fold.units import Unit
+from turnfold.compression.fold.units.unit import Unit
 from turnfold.compression.options import WrittenSummary
 
 UNITS = [Unit(2 * i, 2 * i + 2, 10, 5, True, False, True, False, False) for i in range(9)]

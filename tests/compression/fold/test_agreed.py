@@ -21,7 +21,7 @@ from tests.support.warm import WARM
 from turnfold.compression.fold import Folded
 from turnfold.compression.fold import fold as run_fold
 from turnfold.compression.fold.pieces import answered
-from turnfold.compression.fold.units import Unit
+from turnfold.compression.fold.units.unit import Unit
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import CachePrices, FoldOptions
 from turnfold.compression.wire.formats.responses import RESPONSES

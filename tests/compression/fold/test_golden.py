@@ -24,7 +24,7 @@ from turnfold.compression.fold.likeness import likeness, passage_texts, private_
 from turnfold.compression.fold.pieces import recall_tokens
 from turnfold.compression.fold.replay import start, step
 from turnfold.compression.fold.replaying.state import Replay, thresholds_at
-from turnfold.compression.fold.units import Unit
+from turnfold.compression.fold.units.unit import Unit
 from turnfold.compression.memo import Memo, digest
 from turnfold.compression.options import (
     CachePrices,

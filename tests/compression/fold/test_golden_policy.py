@@ -20,7 +20,9 @@ from turnfold.compression.fold.pieces import answered, is_request, most_recall_t
 from turnfold.compression.fold.policy import Shape
 from turnfold.compression.fold.replay import start, step
 from turnfold.compression.fold.replaying.state import thresholds_at
-from turnfold.compression.fold.units import Unit, question_start, staying
+from turnfold.compression.fold.units.questions import question_start
+from turnfold.compression.fold.units.staying import staying
+from turnfold.compression.fold.units.unit import Unit
 from turnfold.compression.options import CachePrices, FoldOptions, Warmth
 
 FILES = Path(__file__).parent / "golden"

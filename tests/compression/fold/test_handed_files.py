@@ -20,7 +20,8 @@ from tests.support.known_folds import fold_request
 from tests.support.warm import WARM
 from tests.support.words import prose
 from turnfold.compression.fold import unfold
-from turnfold.compression.fold.units import Unit, handed_over
+from turnfold.compression.fold.units.questions import handed_over
+from turnfold.compression.fold.units.unit import Unit
 from turnfold.compression.options import CachePrices, FoldOptions
 
 Form = Callable[[int], list[Message]]  # what is handed over at a turn

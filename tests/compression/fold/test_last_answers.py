@@ -8,7 +8,7 @@ from typing import Any
 from tests.support.bodies import encode
 from turnfold.compression.fold.course import course
 from turnfold.compression.fold.pieces import Level, Piece, piece_of, promote
-from turnfold.compression.fold.units import units
+from turnfold.compression.fold.units.grouping import units
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
 from turnfold.compression.wire.formats.chat import CHAT
@@ -35,7 +35,7 @@ def _promoted(*borders: int, level: Level = Level.SUMMARY) -> list[tuple[int, in
     first = piece_of(whole, borders[0], borders[1], Level.SUMMARY, none)
     rest: list[Piece] = [piece_of(whole, a, b, level, none) for a, b in pairwise(borders[1:])]
     left = sum(piece.size for piece in rest)
-    found = promote(whole, (first, *rest), Level.SUMMARY, Level.LINE, left, left, none, keeps=False)
+    found = promote(whole, (first, *rest), Level.SUMMARY, left, left, none, keeps=False)
     return [(piece.start, piece.end, piece.anchor) for piece in found if piece.level is Level.LINE]
 
 

@@ -21,7 +21,7 @@ from turnfold.compression.fold.pieces import Level, Piece
 from turnfold.compression.fold.plan import plan
 from turnfold.compression.fold.replay import start, step
 from turnfold.compression.fold.replaying.state import thresholds_at
-from turnfold.compression.fold.units import Unit
+from turnfold.compression.fold.units.unit import Unit
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import CachePrices, FoldDecision, FoldOptions, Warmth
 

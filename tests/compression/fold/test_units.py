@@ -11,7 +11,9 @@ from tests.support.bodies import Message, encode
 from tests.support.cases import each
 from tests.support.conversations import bodies, odd_conversations
 from tests.support.effort import costly
-from turnfold.compression.fold.units import Unit, question_start, units
+from turnfold.compression.fold.units.grouping import units
+from turnfold.compression.fold.units.questions import question_start
+from turnfold.compression.fold.units.unit import Unit
 from turnfold.compression.memo import Memo
 from turnfold.compression.wire.formats.chat import CHAT
 

@@ -27,7 +27,7 @@ from turnfold.compression.fit.fit import fit
 from turnfold.compression.fit.overflow import Overflow
 from turnfold.compression.fit.recover import recover
 from turnfold.compression.fold import Folded, fold, unfold
-from turnfold.compression.fold.units import units
+from turnfold.compression.fold.units.grouping import units
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import CachePrices, FoldOptions
 from turnfold.compression.wire.changes import Beside, Changes

@@ -32,7 +32,9 @@ from turnfold.compression.fold.keeping import kept_messages
 from turnfold.compression.fold.marks import move_marks
 from turnfold.compression.fold.pieces import Level
 from turnfold.compression.fold.thinking import all_thinking, binds_thinking
-from turnfold.compression.fold.units import Unit, staying, units
+from turnfold.compression.fold.units.grouping import units
+from turnfold.compression.fold.units.staying import staying
+from turnfold.compression.fold.units.unit import Unit
 from turnfold.compression.fold.writing.drafts import Section
 from turnfold.compression.memo import Memo, digest
 from turnfold.compression.options import FoldOptions

@@ -20,7 +20,7 @@ from turnfold.compression.fold import Fold, Folded, Section, fold, lean
 from turnfold.compression.fold.account import Account
 from turnfold.compression.fold.decisions import rung
 from turnfold.compression.fold.policy import EARLIEST
-from turnfold.compression.fold.units import units
+from turnfold.compression.fold.units.grouping import units
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
 from turnfold.compression.wire.conversation import Conversation

@@ -22,7 +22,8 @@ from turnfold.compression.fold.check import TURN_BROKEN, check
 from turnfold.compression.fold.counts import conversation_tokens
 from turnfold.compression.fold.engine import LEFT_OUT, Fold, Folded
 from turnfold.compression.fold.thinking import all_thinking
-from turnfold.compression.fold.units import Unit, units
+from turnfold.compression.fold.units.grouping import units
+from turnfold.compression.fold.units.unit import Unit
 from turnfold.compression.fold.writing.drafts import Section
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions

@@ -28,7 +28,7 @@ from turnfold.compression.fit.overflow import Overflow, detect
 from turnfold.compression.fit.summarised import with_summary
 from turnfold.compression.fit.unpriced import spread, weighed
 from turnfold.compression.fold import LEFT_OUT, Fold, Section, attachments_lost, conversation_tokens, fold
-from turnfold.compression.fold.units import units
+from turnfold.compression.fold.units.grouping import units
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
 from turnfold.compression.summary.calls import ModelCall

@@ -28,7 +28,7 @@ from turnfold.compression.fold.counts import conversation_tokens, message_tokens
 from turnfold.compression.fold.marks import move_marks
 from turnfold.compression.fold.policy import GROWTH, newest_outgrown
 from turnfold.compression.fold.thinking import all_thinking
-from turnfold.compression.fold.units import units
+from turnfold.compression.fold.units.grouping import units
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
 from turnfold.compression.wire.cache_marks import cut_marks

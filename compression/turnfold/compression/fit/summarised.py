@@ -21,7 +21,7 @@ from turnfold.compression.fit.middle import cut_middle
 from turnfold.compression.fit.older import SmallRequest
 from turnfold.compression.fold import Fold, attachments_lost, conversation_tokens
 from turnfold.compression.fold.check import check
-from turnfold.compression.fold.units import units
+from turnfold.compression.fold.units.grouping import units
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
 from turnfold.compression.recall.call_labels import answered_calls, source

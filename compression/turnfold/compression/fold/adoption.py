@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from turnfold.compression.fold.pieces import Level, Piece
-from turnfold.compression.fold.units import Unit
+from turnfold.compression.fold.units.unit import Unit
 from turnfold.compression.options import WrittenSummary
 
 Range = tuple[int, int]

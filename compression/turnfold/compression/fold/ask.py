@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 from turnfold.compression import tokens
 from turnfold.compression.fold.fold_task import FoldTask
 from turnfold.compression.fold.pieces import Asker, Piece
-from turnfold.compression.fold.units import Unit
+from turnfold.compression.fold.units.unit import Unit
 from turnfold.compression.memo import Memo, begin_alike, digest
 from turnfold.compression.options import FoldOptions
 from turnfold.compression.recall.call_labels import quotables, source

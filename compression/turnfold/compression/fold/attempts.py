@@ -20,7 +20,9 @@ from turnfold.compression.fold.marks import move_marks
 from turnfold.compression.fold.pieces import Asker, most_recall_tokens, saved_by
 from turnfold.compression.fold.plan import Plan, plan
 from turnfold.compression.fold.thinking import decided, dropping, first_thought
-from turnfold.compression.fold.units import Unit, question_start, staying
+from turnfold.compression.fold.units.questions import question_start
+from turnfold.compression.fold.units.staying import staying
+from turnfold.compression.fold.units.unit import Unit
 from turnfold.compression.fold.write import draft
 from turnfold.compression.fold.writing.drafts import PICTURES, FoldDraft
 from turnfold.compression.options import FoldOptions

@@ -14,7 +14,8 @@ from math import inf
 from typing import Final, NamedTuple
 
 from turnfold.compression.fold.policy import Shape
-from turnfold.compression.fold.units import Unit, examples_end
+from turnfold.compression.fold.units.examples import examples_end
+from turnfold.compression.fold.units.unit import Unit
 from turnfold.compression.options import FoldDecision, FoldOptions
 
 _LEFT_WHOLE: Final = 0.95  # share of their tokens that units keep at FACTS if none of their texts is shortened

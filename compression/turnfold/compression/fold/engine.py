@@ -21,7 +21,7 @@ from turnfold.compression.fold.fold_task import FoldTask, fold_task
 from turnfold.compression.fold.outlook import Outlook
 from turnfold.compression.fold.plan import Plan, plan
 from turnfold.compression.fold.thinking import binds_thinking
-from turnfold.compression.fold.units import units
+from turnfold.compression.fold.units.grouping import units
 from turnfold.compression.fold.write import draft
 from turnfold.compression.fold.writing.drafts import Section
 from turnfold.compression.memo import Memo, digest

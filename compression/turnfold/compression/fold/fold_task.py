@@ -13,7 +13,8 @@ from turnfold.compression.fold.counts import schema_tokens
 from turnfold.compression.fold.keeping import kept_messages
 from turnfold.compression.fold.shape import LargeEnough, ShapedResult, large_enough, shape_results
 from turnfold.compression.fold.state_blocks import add_block_tokens
-from turnfold.compression.fold.units import Unit, units, without_rows
+from turnfold.compression.fold.units.grouping import units
+from turnfold.compression.fold.units.unit import Unit, without_rows
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
 from turnfold.compression.wire.conversation import Conversation

@@ -11,12 +11,13 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from turnfold.compression.fold import policy
 from turnfold.compression.fold.course import Course
 from turnfold.compression.fold.policy import Thresholds
-from turnfold.compression.fold.units import Unit
+from turnfold.compression.fold.units.unit import Unit
 from turnfold.compression.options import FoldOptions, Warmth
 
 _PARTS: Final = 8  # pieces into which text at FACTS is divided if a single piece would be most of it
@@ -30,6 +31,9 @@ class Level(Enum):
     FACTS = "facts"
     SUMMARY = "summary"
     LINE = "line"
+
+
+_NEXT: Final = MappingProxyType({Level.FACTS: Level.SUMMARY, Level.SUMMARY: Level.LINE})
 
 
 class Piece(NamedTuple):
@@ -207,8 +211,7 @@ def _requests(course: Course, start: int, end: int) -> tuple[int, ...]:
 def promote(
     course: Course,
     pieces: tuple[Piece, ...],
-    old: Level,
-    new: Level,
+    level: Level,
     most: int,
     least: int,
     reopened: frozenset[int],
@@ -218,7 +221,7 @@ def promote(
     """The oldest pieces of a level combined into one of the next level, once all exceed `most` tokens; at most `least` tokens
     stay.
     """
-    here = [p for p in pieces if p.level is old]
+    here, new = [p for p in pieces if p.level is level], _NEXT[level]
     left = sum(p.size for p in here)
     if left <= most:
         return pieces

@@ -17,7 +17,7 @@ from turnfold.compression.fold.outlook import Outlook, expected_use, outlook
 from turnfold.compression.fold.pieces import Asker, Level, Piece
 from turnfold.compression.fold.replay import start, step
 from turnfold.compression.fold.replaying.state import Replay
-from turnfold.compression.fold.units import Unit
+from turnfold.compression.fold.units.unit import Unit
 from turnfold.compression.memo import FEW, Memo, continued
 from turnfold.compression.options import FoldDecision, FoldOptions, WrittenSummary
 
@@ -66,25 +66,8 @@ def plan(units: Sequence[Unit], options: FoldOptions, squeeze: float = 1.0, memo
     """Replay the conversation. The result depends on nothing after the last unit that asks.
 
     The options' precedents must be those of this conversation, in order.
-
-    `memo` stores the replay's state at late points of an earlier request, which the same units reach again.
     """
-    cut = units if isinstance(units, tuple) else tuple(units)
-
-    def run(known: _Replayed | None, same: int) -> _Replayed:
-        whole = course(cut, options, squeeze, known.course if known is not None else None, same)
-        states = _reached(known, whole, same) if known is not None else []
-        states = states or [start(whole)]
-        for _ in range(states[-1].turns, len(whole.requests)):
-            states.append(step(whole, states[-1]))
-        return _Replayed(whole, tuple(states[-_KEPT:]))
-
-    if len(cut) <= FEW:
-        whole, states = run(None, 0)
-    else:
-        bare = replace(options, model="", window=None, precedents=(), borrowed=(), likenesses=(), heard=frozenset())
-        key = ("replay", tuple([u[:4] for u in cut[:4]]), bare, squeeze)
-        whole, states = continued(memo, key, cut, run, lambda known: 250 * len(known.course.units) + 300 * len(known.states))
+    whole, states = _replayed(units if isinstance(units, tuple) else tuple(units), options, squeeze, memo)
     found, unknown = states[-1], _unknown_requests(whole, states[-1], options)
     if found.whole and found.pieces:
         told = policy.telling(options, 0, squeeze)
@@ -141,6 +124,24 @@ class _Replayed(NamedTuple):
 
     course: Course
     states: tuple[Replay, ...]
+
+
+def _replayed(cut: tuple[Unit, ...], options: FoldOptions, squeeze: float, memo: Memo | None) -> _Replayed:
+    """The replay of these units. `memo` keeps its states at late points, which the same units reach again in the next request."""
+
+    def run(known: _Replayed | None, same: int) -> _Replayed:
+        whole = course(cut, options, squeeze, known.course if known is not None else None, same)
+        states = _reached(known, whole, same) if known is not None else []
+        states = states or [start(whole)]
+        for _ in range(states[-1].turns, len(whole.requests)):
+            states.append(step(whole, states[-1]))
+        return _Replayed(whole, tuple(states[-_KEPT:]))
+
+    if len(cut) <= FEW:
+        return run(None, 0)
+    bare = replace(options, model="", window=None, precedents=(), borrowed=(), likenesses=(), heard=frozenset())
+    key = ("replay", tuple([u[:4] for u in cut[:4]]), bare, squeeze)
+    return continued(memo, key, cut, run, lambda known: 250 * len(known.course.units) + 300 * len(known.states))
 
 
 def _reached(known: _Replayed, whole: Course, same: int) -> list[Replay]:

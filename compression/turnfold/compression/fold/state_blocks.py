@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from turnfold.compression import tokens
 from turnfold.compression.fold.plan import Plan
-from turnfold.compression.fold.units import Unit
+from turnfold.compression.fold.units.unit import Unit
 from turnfold.compression.memo import Memo, digest
 from turnfold.compression.options import StateBlocks
 

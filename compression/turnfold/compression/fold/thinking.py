@@ -15,7 +15,7 @@ from typing import Final
 
 from turnfold.compression import lazy
 from turnfold.compression.fold.plan import Plan
-from turnfold.compression.fold.units import Unit
+from turnfold.compression.fold.units.unit import Unit
 from turnfold.compression.options import FoldOptions
 from turnfold.compression.wire.changes import Changes
 from turnfold.compression.wire.message import Message, Messages

@@ -22,7 +22,7 @@ from turnfold.compression.fold.plan import Plan
 from turnfold.compression.fold.shape import ShapedResult, references
 from turnfold.compression.fold.state_blocks import place_blocks
 from turnfold.compression.fold.thinking import unsigned
-from turnfold.compression.fold.units import Unit
+from turnfold.compression.fold.units.unit import Unit
 from turnfold.compression.fold.writing.drafts import PICTURES, FoldDraft
 from turnfold.compression.fold.writing.piece_writer import PieceWriter, WrittenPieces
 from turnfold.compression.memo import begin_alike

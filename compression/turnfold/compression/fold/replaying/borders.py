@@ -11,7 +11,8 @@ from typing import Final
 
 from turnfold.compression.fold.course import Course
 from turnfold.compression.fold.policy import Thresholds
-from turnfold.compression.fold.units import handed_over, question_start, rests
+from turnfold.compression.fold.replaying.tables import rests
+from turnfold.compression.fold.units.questions import handed_over, question_start
 
 _RESULT_SHARE: Final = 0.75  # largest share of a fold's raw tail for a single tool result
 # The same if steps have signed reasoning, so that FACTS leave nothing out: everything older than the raw tail becomes a summary.

@@ -13,7 +13,7 @@ from turnfold.compression.fold.replaying.borders import border_unit, fold_start
 from turnfold.compression.fold.replaying.costs import quoted_more, saves_more, stake, unfolded_cost
 from turnfold.compression.fold.replaying.state import Replay, thresholds_at
 from turnfold.compression.fold.replaying.tables import worked_on
-from turnfold.compression.fold.units import handed_over
+from turnfold.compression.fold.units.questions import handed_over
 
 
 def is_about_all(course: Course, index: int) -> bool:
@@ -77,12 +77,12 @@ def _fold(course: Course, before: Replay, index: int, limits: Thresholds) -> Rep
     steady = limits.facts_at * 3 // 4
     most, least = (steady, steady) if course.forgets_front else (limits.facts_at, limits.facts_at // 2)
     keeps = policy.keeps_entries(course.options, before.decision.warmth, course.share_over_all(index))
-    done = promote(course, pieces, Level.FACTS, Level.SUMMARY, most, least, stays, keeps=keeps)
+    done = promote(course, pieces, Level.FACTS, most, least, stays, keeps=keeps)
     if keeps and done != pieces:  # the text before a new summary is short and written again with it
         done = tuple(
             [piece_of(course, p.start, p.end, p.level, stays, keeps=True) if p.level is not Level.FACTS else p for p in done]
         )
-    pieces = promote(course, done, Level.SUMMARY, Level.LINE, limits.summaries_at, limits.summaries_at // 2, stays, keeps=keeps)
+    pieces = promote(course, done, Level.SUMMARY, limits.summaries_at, limits.summaries_at // 2, stays, keeps=keeps)
     if pieces == before.pieces:
         return before
     since = before.since if before.events else index

@@ -1,17 +1,22 @@
 """Tables that a user works on: which are in use, and a folded one that is restored because a request needs all of its rows.
 
-Which messages ask for rows is known to the units (``fold.units``).
+Which messages ask for rows is known to the units (``fold.units.reading``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Final
 
 from turnfold.compression.fold import policy
 from turnfold.compression.fold.course import Course
 from turnfold.compression.fold.pieces import piece_of, saved_by
 from turnfold.compression.fold.replaying.costs import unmarked_front
 from turnfold.compression.fold.replaying.state import Replay
+from turnfold.compression.fold.units.unit import Unit
+
+_SOON: Final = 2  # messages of the user within which work on rows begins
+_SOON_ASKED: Final = 6  # requests within which these must be sent: an agent may continue alone
 
 
 def reopen_table(course: Course, now: Replay, index: int) -> Replay:
@@ -70,3 +75,24 @@ def _folded_table(course: Course, now: Replay, index: int) -> int | None:
     meant = max(tables, key=lambda i: (len(asks.tallies & course.units[i].rows), i), default=index)
     is_folded = now.pieces[0].start <= meant < now.tail
     return meant if is_folded and meant not in now.reopened else None
+
+
+def rests(units: Sequence[Unit], table: int, index: int) -> bool:
+    """Whether a unit with a user's rows is too recent at the unit `index` to know whether they will be used."""
+    return (
+        units[table].is_user
+        and len(_asked_soon(units[: index + 1], table)) < _SOON
+        and sum(unit.asks for unit in units[table + 1 : index + 1]) < _SOON_ASKED
+    )
+
+
+def _asked_soon(units: Sequence[Unit], table: int) -> list[Unit]:
+    """The user's first messages after a unit with rows."""
+    found: list[Unit] = []
+    asked = 0
+    for unit in units[table + 1 :]:
+        asked += unit.asks
+        found += [unit] * unit.is_user
+        if len(found) == _SOON or asked == _SOON_ASKED:
+            break
+    return found

@@ -16,7 +16,7 @@ from turnfold.compression.fold import policy
 from turnfold.compression.fold.pieces import Level, Piece
 from turnfold.compression.fold.shape import ShapedResult
 from turnfold.compression.fold.shortening import shorten_messages, task_words, weight
-from turnfold.compression.fold.units import Unit
+from turnfold.compression.fold.units.unit import Unit
 from turnfold.compression.fold.writing.drafts import Section, Surroundings
 from turnfold.compression.memo import Memo, digest
 from turnfold.compression.options import Prose

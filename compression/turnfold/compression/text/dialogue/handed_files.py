@@ -1,7 +1,7 @@
 """Messages by which a client hands over the current content of files.
 
 This module recognises them by their form: fences, each under the name of a file, or outlines of files, and little beside them.
-What stays raw for them is decided in ``fold.units``; edits of files are found in ``text.file_edits``.
+What stays raw for them is decided in ``fold.units.questions``; edits of files are found in ``text.file_edits``.
 """
 
 from __future__ import annotations
