@@ -13,6 +13,7 @@ from tests.compression.fold.test_golden import CLAUDE, HALF, chat_body, tool_run
 from tests.support import golden
 from tests.support.three_wires import WIRES
 from tests.support.weighed_memo import Scales
+from turnfold.compression.fit.bound_fold import BoundFold
 from turnfold.compression.fit.fit import shrink
 from turnfold.compression.fold import fold
 from turnfold.compression.memo import Memo, digest
@@ -29,7 +30,7 @@ FILE = Path(__file__).parent / "golden" / "weights.txt"
 def _fold(body: bytes, options: FoldOptions, memo: Memo) -> None:
     conversation = WIRES["chat"].wire.read(body, memo)
     fold(conversation, options, memo)
-    shrink(conversation, sum(one.tokens for one in conversation.messages) // 3, options, memo)
+    shrink(conversation, sum(one.tokens for one in conversation.messages) // 3, BoundFold(options, memo))
 
 
 def test_weights_of_what_is_remembered() -> None:

@@ -14,6 +14,7 @@ from tests.support.provider_rules import faults, newest_step, refusals, tools_lo
 from tests.support.warm import WARM
 from tests.support.wild_sessions import Session, requests
 from turnfold.compression.errors import FoldRejected
+from turnfold.compression.fit.bound_fold import BoundFold
 from turnfold.compression.fit.fit import shrink
 from turnfold.compression.fold import fold, unfold
 from turnfold.compression.fold.thinking import binds_thinking
@@ -67,7 +68,7 @@ def recovery_faults(made: Session) -> Iterator[str]:
     memo = WARM
     for end, body in list(requests(made))[-5::2]:
         for room in _ROOMS:
-            small = shrink(_WIRES[made.wire].read(body, memo), room, FoldOptions(), memo)
+            small = shrink(_WIRES[made.wire].read(body, memo), room, BoundFold(FoldOptions(), memo))
             if small is not None:
                 place = f"{made.wire} {made.seed} in {room} at {end}"
                 found = _sent_faults(made.wire, body, small.forwarded.body)

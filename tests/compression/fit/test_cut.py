@@ -18,6 +18,7 @@ from tests.support.warm import WARM
 from tests.support.words import prose
 from turnfold.compression import tokens
 from turnfold.compression.errors import FoldRejected
+from turnfold.compression.fit.bound_fold import BoundFold
 from turnfold.compression.fit.cut import LEVELS, Cut, cut
 from turnfold.compression.fit.older import fold_older
 from turnfold.compression.fold import conversation_tokens, fold
@@ -356,4 +357,4 @@ def test_what_is_older_is_folded_only_where_the_recent_messages_leave_a_twentiet
     request, memo = read(body), Memo()
     recent = conversation_tokens(replace(request, messages=Messages(request.messages[16:]), schema=""), "gpt-4o", memo)
     options = FoldOptions(model="gpt-4o", prices=CachePrices(0.5, 1.0))
-    assert (fold_older(request, int(recent / share), options, fold, memo) is not None) == is_folded
+    assert (fold_older(request, int(recent / share), BoundFold(options, memo, fold)) is not None) == is_folded

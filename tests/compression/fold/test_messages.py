@@ -15,6 +15,7 @@ from tests.support.effort import costly, every
 from tests.support.messages_api import Bindings, blocks_of, refusals
 from tests.support.warm import WARM
 from turnfold.compression.errors import FoldRejected
+from turnfold.compression.fit.bound_fold import BoundFold
 from turnfold.compression.fit.fit import shrink
 from turnfold.compression.fold import Folded, fold, unfold
 from turnfold.compression.fold.check import check
@@ -212,7 +213,7 @@ def test_an_option_says_it_where_a_name_does_not() -> None:
 def test_what_is_made_to_fit_a_window_is_not_refused(seed: int, kind: Kind, model: str, share: float) -> None:
     found = read(encode(conversation(seed, kind), kind, model=model), WARM)
     room = int(share * fold(found, FoldOptions(), WARM).tokens_before)
-    small = shrink(found, room, FoldOptions(prices=FREE), WARM)
+    small = shrink(found, room, BoundFold(FoldOptions(prices=FREE), WARM))
     if small is not None:
         assert refusals(small.forwarded.body) == []
         assert small.tokens <= room

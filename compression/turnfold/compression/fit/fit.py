@@ -13,6 +13,7 @@ from typing import Final, TypeVar
 from turnfold.compression import tokens
 from turnfold.compression.calibration import Learned, snap_ratio
 from turnfold.compression.errors import FoldRejected
+from turnfold.compression.fit.bound_fold import BoundFold
 from turnfold.compression.fit.cut import Cut, cut, cut_results
 from turnfold.compression.fit.older import SmallRequest, fold_older
 from turnfold.compression.fit.steady import border, go_on, head
@@ -111,7 +112,8 @@ def fit(
         ratio = min(ratio, snap_ratio(theirs / folded.tokens_after))
     room = int((window - output_reserve(conversation.output, window)) * SLACK / ratio)
     steady = replace(options, belief=None)  # beliefs change, and nobody stores a decision made here
-    return Fitted(folded, shrink_steadily(conversation, room, steady, memo, fold) if room >= LEAST_ROOM else None)
+    small = shrink_steadily(conversation, room, BoundFold(steady, memo, fold)) if room >= LEAST_ROOM else None
+    return Fitted(folded, small)
 
 
 def _cut_to_budget(folded: Folded, options: FoldOptions, memo: Memo) -> SmallRequest | None:
@@ -161,29 +163,26 @@ def output_reserve(output: int | None, window: int) -> int:
     return output if output is not None else min(_DEFAULT_OUTPUT, window // _OUTPUT_SHARE)
 
 
-def shrink_steadily(
-    conversation: Conversation, room: int, options: FoldOptions, memo: Memo, fold: Fold = fold
-) -> SmallRequest | None:
+def shrink_steadily(conversation: Conversation, room: int, fold: BoundFold) -> SmallRequest | None:
     """A request of at most `room` tokens that extends the previous one if possible (``steady``); otherwise as from `shrink`.
 
     Without a cache that makes this cheaper, each request uses all of the room.
     """
-    options = replace(options, model=options.model or conversation.model, leaves_room=False)  # done here
+    fold = fold.for_model(conversation)
+    options, memo = fold.options, fold.memo
     cached = options.prices.read < options.prices.write or options.prices_if_cached is not None
     since = border(conversation, room, int(room / SLACK), options.model, memo) if cached else None
     if since is not None:
         begun = head(conversation, since.end, memo)
-        small = shrink(begun, since.room, options, memo, fold, cuts_recent=False)
+        small = shrink(begun, since.room, fold, cuts_recent=False)
         if small is not None:
-            made = _attempt(lambda: go_on(conversation, since, small, room, options, fold, memo))
+            made = _attempt(lambda: go_on(conversation, since, small, room, fold))
             if made is not None:
                 return made
-    return shrink(conversation, room, options, memo, fold)
+    return shrink(conversation, room, fold)
 
 
-def shrink(
-    conversation: Conversation, room: int, options: FoldOptions, memo: Memo, fold: Fold = fold, *, cuts_recent: bool = True
-) -> SmallRequest | None:
+def shrink(conversation: Conversation, room: int, fold: BoundFold, *, cuts_recent: bool = True) -> SmallRequest | None:
     """The mildest way of making a request count at most `room` tokens; None where there is none, or where it is held.
 
     In this order: a fold of its older part; a cut in the middle of its largest texts; one that leaves old messages out, where
@@ -195,9 +194,10 @@ def shrink(
     """
     if conversation.held:
         return None
-    options = replace(options, model=options.model or conversation.model, leaves_room=False)
+    fold = fold.for_model(conversation)
+    options, memo = fold.options, fold.memo
     base = lean(conversation, options, memo)
-    older = _attempt(lambda: fold_older(base, room, options, fold, memo, narrow=not cuts_recent))
+    older = _attempt(lambda: fold_older(base, room, fold, narrow=not cuts_recent))
     if older is not None:
         return older
     plain = _attempt(lambda: cut(base, room, options, memo))
@@ -205,20 +205,19 @@ def shrink(
     mild = plain is not None and (plain.recent_whole or (cuts_recent and not plain.dropped))
     if plain is not None and mild and not _leaves_tasks_out(base, plain):
         return plain_cut
-    newest = _attempt(lambda: fold_older(base, room, options, fold, memo, narrow=True)) if cuts_recent else None
+    newest = _attempt(lambda: fold_older(base, room, fold, narrow=True)) if cuts_recent else None
     if newest is not None:
         return newest
-    whole = _shrink_by_fold(conversation, room, options, memo, fold, cuts_recent=cuts_recent)
+    whole = _shrink_by_fold(conversation, room, fold, cuts_recent=cuts_recent)
     if whole is not None:
         return whole
     return plain_cut if plain is None or cuts_recent or _leaves_newest_whole(base, plain, memo) else None
 
 
-def _shrink_by_fold(
-    conversation: Conversation, room: int, options: FoldOptions, memo: Memo, fold: Fold, *, cuts_recent: bool
-) -> SmallRequest | None:
+def _shrink_by_fold(conversation: Conversation, room: int, fold: BoundFold, *, cuts_recent: bool) -> SmallRequest | None:
     """A fold of all of it, cut where that is still too large and may be."""
-    folded = _attempt(lambda: fold(conversation, replace(options, budget=room), memo))
+    options, memo = fold.options, fold.memo
+    folded = _attempt(lambda: fold.fold(conversation, replace(options, budget=room), memo))
     if folded is None or not folded.folded:
         return None
     if folded.tokens_after <= room:

@@ -14,19 +14,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, TypeVar
 
+from turnfold.compression.fit.bound_fold import BoundFold
 from turnfold.compression.fit.cut import recent_start
 from turnfold.compression.fold.account import Account
 from turnfold.compression.fold.ask import Recall
 from turnfold.compression.fold.changing import settle
 from turnfold.compression.fold.check import TURN_BROKEN, check
-from turnfold.compression.fold.counts import conversation_tokens
-from turnfold.compression.fold.engine import LEFT_OUT, Fold, Folded
+from turnfold.compression.fold.engine import LEFT_OUT, Folded
 from turnfold.compression.fold.thinking import all_thinking
 from turnfold.compression.fold.units.grouping import units
 from turnfold.compression.fold.units.unit import Unit
 from turnfold.compression.fold.writing.drafts import Section
 from turnfold.compression.memo import Memo
-from turnfold.compression.options import FoldOptions
 from turnfold.compression.wire.changes import Changes
 from turnfold.compression.wire.conversation import Conversation
 from turnfold.compression.wire.message import Message, Messages
@@ -59,9 +58,7 @@ class SmallRequest:
     reason: str = "window"
 
 
-def fold_older(
-    conversation: Conversation, room: int, options: FoldOptions, fold: Fold, memo: Memo, *, narrow: bool = False
-) -> SmallRequest | None:
+def fold_older(conversation: Conversation, room: int, fold: BoundFold, *, narrow: bool = False) -> SmallRequest | None:
     """Fold all but the most recent fifth into the remaining `room`; None if too little remains, or the fold does not fit.
 
     Args:
@@ -71,52 +68,49 @@ def fold_older(
         FoldRejected: our own output failed a check.
     """
     messages = conversation.messages
-    cut = units(messages, memo=memo)
+    cut = units(messages, memo=fold.memo)
     start = recent_start(messages, cut)
     if narrow:
-        start = max(start, _newest_within(conversation, cut, int(_NARROW * room), options.model, memo))
-    recent = _tokens(conversation, messages[start:], options.model, memo)
+        start = max(start, _newest_within(conversation, cut, int(_NARROW * room), fold))
+    recent = _tokens(conversation, messages[start:], fold)
     if not 0 < start < len(messages) or recent > _MOST_RECENT * room:
         return None
     asked = max((i for i in range(start, len(messages)) if messages[i].speaker == "user"), default=None)
     for question in (asked, None) if asked is not None else (None,):
-        length = 0 if question is None else _tokens(conversation, messages[question : question + 1], options.model, memo)
+        length = 0 if question is None else _tokens(conversation, messages[question : question + 1], fold)
         budget = room - recent + length
-        head = _head(conversation, start, question, memo)
+        head = _head(conversation, start, question, fold.memo)
         if question is not None and head.messages[-1].key != messages[question].key:
             continue  # followed by instructions
-        folded = fold(head, replace(options, budget=budget, window=None), memo)
+        folded = fold.within(head, budget)
         if not folded.folded or folded.tokens_after > budget or folded.reason == LEFT_OUT:
             continue
         if question is None or _is_only_longer(messages[question], folded.forwarded):
-            return _change_whole(conversation, start, question, folded, room, options, memo)
+            return _change_whole(conversation, start, question, folded, room, fold)
     return None
 
 
-def _newest_within(conversation: Conversation, cut: Sequence[Unit], room: int, model: str, memo: Memo) -> int:
+def _newest_within(conversation: Conversation, cut: Sequence[Unit], room: int, fold: BoundFold) -> int:
     """The index of the first of the newest messages that fit into `room` tokens, at a border of units."""
     for unit in reversed(cut):
-        room -= _tokens(conversation, conversation.messages[unit.start : unit.end], model, memo)
+        room -= _tokens(conversation, conversation.messages[unit.start : unit.end], fold)
         if room < 0:
             return unit.end
     return 0
 
 
-def recall_older(
-    conversation: Conversation, older: int, question: int, room: int, options: FoldOptions, fold: Fold, memo: Memo
-) -> Recall | None:
+def recall_older(conversation: Conversation, older: int, question: int, room: int, fold: BoundFold) -> Recall | None:
     """The quotes after a question from the first `older` messages; None if there are none.
 
     Args:
         room: most tokens for these messages with the quotes.
     """
     messages = conversation.messages
-    length = _tokens(conversation, messages[question : question + 1], options.model, memo)
-    asking = _head(conversation, older, question, memo)
+    length = _tokens(conversation, messages[question : question + 1], fold)
+    asking = _head(conversation, older, question, fold.memo)
     if asking.messages[-1].key != messages[question].key:
         return None
-    folded = fold(asking, replace(options, budget=room + length, window=None), memo)
-    return folded.recalls.get(older)
+    return fold.within(asking, room + length).recalls.get(older)
 
 
 def _is_only_longer(question: Message, head: Conversation) -> bool:
@@ -127,8 +121,8 @@ def _is_only_longer(question: Message, head: Conversation) -> bool:
     return len(head.messages) > 1 and head.messages[-1].own.startswith(question.own)
 
 
-def _tokens(conversation: Conversation, messages: tuple[Message, ...], model: str, memo: Memo) -> int:
-    return conversation_tokens(replace(conversation, messages=Messages(messages), schema=""), model, memo)
+def _tokens(conversation: Conversation, messages: tuple[Message, ...], fold: BoundFold) -> int:
+    return fold.tokens(replace(conversation, messages=Messages(messages), schema=""))
 
 
 def _head(conversation: Conversation, start: int, question: int | None, memo: Memo) -> Conversation:
@@ -139,7 +133,7 @@ def _head(conversation: Conversation, start: int, question: int | None, memo: Me
 
 
 def _change_whole(
-    conversation: Conversation, start: int, question: int | None, folded: Folded, room: int, options: FoldOptions, memo: Memo
+    conversation: Conversation, start: int, question: int | None, folded: Folded, room: int, fold: BoundFold
 ) -> SmallRequest | None:
     """The conversation with the changes made to its head, including the question's."""
     made = folded.changes
@@ -152,11 +146,11 @@ def _change_whole(
         marks=tuple(replace(move, target=moved.get(move.target, move.target)) for move in made.marks),
         breakpoint=None if made.breakpoint is None else moved.get(made.breakpoint, made.breakpoint),
     )
-    thinking = all_thinking(conversation.messages, options.model, options.preserved_thinking)
-    changes = settle(changes, conversation.messages, options, thinking)
-    forwarded = conversation.with_changes(changes, memo)
+    thinking = all_thinking(conversation.messages, fold.options.model, fold.options.preserved_thinking)
+    changes = settle(changes, conversation.messages, fold.options, thinking)
+    forwarded = conversation.with_changes(changes, fold.memo)
     check(conversation, forwarded, waived=frozenset({TURN_BROKEN}))
-    tokens = conversation_tokens(forwarded, options.model, memo)
+    tokens = fold.tokens(forwarded)
     if tokens > room:
         return None
     everything = Account(tuple(range(len(conversation.messages))), frozenset(), folded.section_of, _move(folded.recalls, moved))

@@ -21,13 +21,14 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from turnfold.compression.calibration import Learned, clamp_ratio
+from turnfold.compression.fit.bound_fold import BoundFold
 from turnfold.compression.fit.cut import recent_start
 from turnfold.compression.fit.fit import LEAST_ROOM, SLACK, output_reserve, planning_ratio, shrink
 from turnfold.compression.fit.older import SmallRequest
 from turnfold.compression.fit.overflow import Overflow, detect
 from turnfold.compression.fit.summarised import with_summary
 from turnfold.compression.fit.unpriced import spread, weighed
-from turnfold.compression.fold import LEFT_OUT, Fold, Section, attachments_lost, conversation_tokens, fold
+from turnfold.compression.fold import LEFT_OUT, Fold, Section, attachments_lost, fold
 from turnfold.compression.fold.units.grouping import units
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
@@ -116,28 +117,28 @@ def recover(
         summary_tokens: most tokens for a model's summary of what is left out; 0: no summary. It is requested by a `ModelCall`,
             which is answered by a `ModelReply` or None.
     """
-    options = replace(options, model=options.model or conversation.model)
-    ours = conversation_tokens(sent or conversation, options.model, memo)
-    least = _verbatim(conversation, options.model, memo)
-    need = _need(overflow, conversation.output, ours, least, options, known)
+    bound = BoundFold(replace(options, model=options.model or conversation.model), memo, fold)
+    ours = bound.tokens(sent or conversation)
+    least = _verbatim(conversation, bound)
+    need = _need(overflow, conversation.output, ours, least, bound.options, known)
     missed = Outcome(False, "", None, ours, ours, window=overflow.limit, ratio=need.told)
     if overflow.kind == "output":
         return replace(missed, reason="output-too-large")
-    made = _shrink_weighed(conversation, sent, overflow, options, memo, known, fold)
+    made = _shrink_weighed(conversation, sent or conversation, overflow, known, bound)
     if made is None:
         if need.room < LEAST_ROOM:
             return replace(missed, reason="output-too-large")
-        small = shrink(conversation, need.room, options, memo, fold)
+        small = shrink(conversation, need.room, bound)
         if small is None:
             return replace(missed, reason="nothing-to-cut")
         made = _Shrunk(conversation, need.room, small)
     small = made.small
     if summary_tokens:
-        small = yield from with_summary(made.read, made.room, options, memo, fold, small, summary_tokens)
+        small = yield from with_summary(made.read, made.room, bound, small, summary_tokens)
     forwarded, size = small.forwarded, small.tokens
     if made.read is not conversation:  # weights apply to this decision only
         forwarded = conversation.wire.read(forwarded.body, memo.passing())
-        size = conversation_tokens(forwarded, options.model, memo)
+        size = bound.tokens(forwarded)
     reason = LEFT_OUT if attachments_lost(conversation.messages, forwarded.messages) else ""
     tried = replace(missed, reason=reason, forwarded=forwarded, tokens_after=size, sections=small.sections)
     reply = yield Resend(forwarded, tried)
@@ -168,14 +169,12 @@ class _Verbatim:
     recent: int
 
 
-def _verbatim(conversation: Conversation, model: str, memo: Memo) -> _Verbatim:
+def _verbatim(conversation: Conversation, fold: BoundFold) -> _Verbatim:
     messages = conversation.messages
-    start = recent_start(messages, units(messages, memo=memo))
+    start = recent_start(messages, units(messages, memo=fold.memo))
     pinned = tuple(m for m in messages if m.pinned)
     recent = tuple(m for i, m in enumerate(messages) if m.pinned or i >= start)
-    return _Verbatim(
-        *(conversation_tokens(replace(conversation, messages=Messages(some)), model, memo) for some in (pinned, recent))
-    )
+    return _Verbatim(*(fold.tokens(replace(conversation, messages=Messages(some))) for some in (pinned, recent)))
 
 
 def _unexplained(overflow: Overflow, ours: int, model: str, known: Learned) -> float:
@@ -201,13 +200,7 @@ class _Shrunk:
 
 
 def _shrink_weighed(
-    conversation: Conversation,
-    sent: Conversation | None,
-    overflow: Overflow,
-    options: FoldOptions,
-    memo: Memo,
-    known: Learned,
-    fold: Fold,
+    conversation: Conversation, sent: Conversation, overflow: Overflow, known: Learned, fold: BoundFold
 ) -> _Shrunk | None:
     """A smaller request, with attachments weighed by the upstream's total; None if the total does not show their weight, or if
     the attachments that must stay leave no room.
@@ -215,17 +208,16 @@ def _shrink_weighed(
     Attachments are removed only if folding text does not make enough room. Before that, the margin for their own weight is used:
     attachments that stay take as many tokens as before.
     """
-    went, model = sent or conversation, options.model
-    weights = spread(_unexplained(overflow, conversation_tokens(went, model, memo), model, known), went.messages)
+    weights = spread(_unexplained(overflow, fold.tokens(sent), fold.options.model, known), sent.messages)
     if weights is None:
         return None
     read = weighed(conversation, weights)
-    ours = conversation_tokens(weighed(went, weights), model, memo)
-    room = _need(overflow, conversation.output, ours, _verbatim(read, model, memo), options, known).room
+    ours = fold.tokens(weighed(sent, weights))
+    room = _need(overflow, conversation.output, ours, _verbatim(read, fold), fold.options, known).room
     larger = room + int((1 - _ONE_TRY) * sum(map(weights.of, conversation.messages)))
     small = None
     for most in (room, larger):
-        made = shrink(read, most, options, memo, fold) if most >= LEAST_ROOM else None
+        made = shrink(read, most, fold) if most >= LEAST_ROOM else None
         if made is not None and not attachments_lost(read.messages, made.forwarded.messages):
             return _Shrunk(read, most, made)
         small = small or made

@@ -17,14 +17,14 @@ from itertools import accumulate, pairwise
 from typing import Final
 
 from turnfold.compression import tokens
+from turnfold.compression.fit.bound_fold import BoundFold
 from turnfold.compression.fit.cut import WAIVED
 from turnfold.compression.fit.older import SmallRequest, recall_older
-from turnfold.compression.fold import Fold
 from turnfold.compression.fold.account import Account
 from turnfold.compression.fold.ask import Recall
 from turnfold.compression.fold.changing import settle
 from turnfold.compression.fold.check import check
-from turnfold.compression.fold.counts import conversation_tokens, message_tokens, schema_tokens
+from turnfold.compression.fold.counts import message_tokens, schema_tokens
 from turnfold.compression.fold.marks import move_marks
 from turnfold.compression.fold.policy import GROWTH, newest_outgrown
 from turnfold.compression.fold.thinking import all_thinking
@@ -98,9 +98,7 @@ def head(conversation: Conversation, end: int, memo: Memo) -> Conversation:
     return conversation.with_changes(dropped, memo) if dropped.dropped else conversation
 
 
-def go_on(
-    conversation: Conversation, since: Border, small: SmallRequest, room: int, options: FoldOptions, fold: Fold, memo: Memo
-) -> SmallRequest | None:
+def go_on(conversation: Conversation, since: Border, small: SmallRequest, room: int, fold: BoundFold) -> SmallRequest | None:
     """The conversation with the changes made at a border, and recall for a later question; None if that does not fit.
 
     Args:
@@ -111,56 +109,53 @@ def go_on(
     """
     if small.changes is None:
         return None
-    messages = conversation.messages
-    recalls = _recalls(conversation, since, small, options, fold, memo)
+    messages, options = conversation.messages, fold.options
+    recalls = _recalls(conversation, since, small, fold)
     for kept in (recalls, {}):
         made = _with_parts(conversation, _quoting(small, kept), options)
         made = settle(made, messages, options, all_thinking(messages, options.model, options.preserved_thinking))
         made = move_marks(messages, replace(made, marks=()), made.beside, convert=True)
-        forwarded = conversation.with_changes(made, memo)
+        forwarded = conversation.with_changes(made, fold.memo)
         check(conversation, forwarded, waived=WAIVED)
-        size = conversation_tokens(forwarded, options.model, memo)
+        size = fold.tokens(forwarded)
         if size <= room:
             everything = Account(tuple(range(len(messages))), frozenset(), small.account.section_of, kept)
             return SmallRequest(forwarded, size, small.sections, everything.after(made, conversation), made, small.older)
     return None
 
 
-def _recalls(
-    conversation: Conversation, since: Border, small: SmallRequest, options: FoldOptions, fold: Fold, memo: Memo
-) -> dict[int, Recall]:
+def _recalls(conversation: Conversation, since: Border, small: SmallRequest, fold: BoundFold) -> dict[int, Recall]:
     """The quotes after users' messages: after the folded one if none came later, and after the newest.
 
     An earlier message keeps its quotes if removing them would rewrite much text, as long as there is room for all.
     """
-    messages, count = conversation.messages, tokens.counter_for_model(options.model)
+    messages, count = conversation.messages, tokens.counter_for_model(fold.options.model)
     asked = [i for i in range(small.older, len(messages)) if messages[i].speaker == "user"] if small.older else []
     is_asked_again = bool(asked) and asked[0] < since.end
     folded = {} if is_asked_again else {i: one for i, one in small.account.recalls.items() if i < small.older}
     begun = {i: one for i, one in small.account.recalls.items() if i not in folded}
-    sums = list(accumulate([message_tokens(m, options.model, memo) for m in messages], initial=0))
-    bare = head(conversation, len(messages), memo)
+    sums = list(accumulate([message_tokens(m, fold.options.model, fold.memo) for m in messages], initial=0))
+    bare = head(conversation, len(messages), fold.memo)
     room = since.room + since.quotes - small.tokens + sum([count(one.text) for one in begun.values()])
     kept: dict[int, Recall] = {}
     for index, following in pairwise((*asked, len(messages))):
         if following < len(messages) and sums[following] - sums[index + 1] < _MUCH * since.growth:
             continue
-        found = begun.get(index) or _recall(bare, index, room, since, small, options, fold, memo)
+        found = begun.get(index) or _recall(bare, index, room, since, small, fold)
         if found is not None:
             fits = sum([count(one.text) for one in (*kept.values(), found)]) <= room
             kept = {**(kept if fits else {}), index: found}
     return folded | kept
 
 
-def _recall(
-    bare: Conversation, question: int, room: int, since: Border, small: SmallRequest, options: FoldOptions, fold: Fold, memo: Memo
-) -> Recall | None:
+def _recall(bare: Conversation, question: int, room: int, since: Border, small: SmallRequest, fold: BoundFold) -> Recall | None:
     """The quotes after a question in at most `room` tokens."""
+    options, memo = fold.options, fold.memo
     if not options.recall:
         return None
 
     def make(most: int) -> tuple[Recall | None]:  # None would mean "not cached" to a memo
-        return (recall_older(bare, small.older, question, most, options, fold, memo),)
+        return (recall_older(bare, small.older, question, most, fold),)
 
     count, asked = tokens.counter_for_model(options.model), b"".join(bare.messages.keys[: question + 1])
     budget = since.room - sum([message_tokens(m, options.model, memo) for m in bare.messages[small.older : since.end]])

@@ -15,11 +15,12 @@ from typing import Final
 
 from turnfold.compression import tokens
 from turnfold.compression.errors import FoldRejected
+from turnfold.compression.fit.bound_fold import BoundFold
 from turnfold.compression.fit.cut import WAIVED, recent_start
 from turnfold.compression.fit.fit import shrink
 from turnfold.compression.fit.middle import cut_middle
 from turnfold.compression.fit.older import SmallRequest
-from turnfold.compression.fold import Fold, attachments_lost, conversation_tokens
+from turnfold.compression.fold import attachments_lost
 from turnfold.compression.fold.check import check
 from turnfold.compression.fold.units.grouping import units
 from turnfold.compression.memo import Memo
@@ -39,21 +40,21 @@ _SMALLEST_SHARE: Final = 6  # a summary takes at most one in this many of the ro
 
 
 def with_summary(
-    conversation: Conversation, room: int, options: FoldOptions, memo: Memo, fold: Fold, plain: SmallRequest, most: int
+    conversation: Conversation, room: int, fold: BoundFold, plain: SmallRequest, most: int
 ) -> Generator[ModelCall, ModelReply | None, SmallRequest]:
     """The small request with a summary of what it lacks; `plain` unchanged if none can be used."""
     most = min(most, room // _SMALLEST_SHARE)
-    tighter = shrink(conversation, room - most - most // 4 - _FRAME, options, memo, fold)
-    lost = [] if tighter is None else _lost(conversation, tighter.forwarded, options)
+    tighter = shrink(conversation, room - most - most // 4 - _FRAME, fold)
+    lost = [] if tighter is None else _lost(conversation, tighter.forwarded, fold.options)
     if tighter is None or not lost or attachments_lost(plain.forwarded.messages, tighter.forwarded.messages):
         return plain
     result = yield from write_anchored(lost, most, tokens.count, "recovery")
     if not result.text:
         return plain
-    placed = _placed(conversation, tighter.forwarded, result.text, memo)
+    placed = _placed(conversation, tighter.forwarded, result.text, fold.memo)
     if placed is None:
         return plain
-    size = conversation_tokens(placed, options.model, memo)
+    size = fold.tokens(placed)
     return plain if size > room else SmallRequest(placed, size, tighter.sections, tighter.account)
 
 
