@@ -4,7 +4,7 @@ This module has the rules by which a name is recognised there: a common surname 
 before a name, the word that organisations end (or begin) with, countries and large cities. The words are in
 ``lexicon/names.txt``, names with capitals in ``entities``.
 
-These rules miss names rather than take other words for one: both ends of a name must be told.
+These rules would rather miss a name than take other words for one: both ends of a name must be certain.
 """
 
 from __future__ import annotations

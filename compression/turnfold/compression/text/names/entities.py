@@ -9,13 +9,13 @@ scripts without capitals (``dense_names``). A capitalised word that opens a sent
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from turnfold.compression import lazy
 from turnfold.compression.text.inline import DATE_WORDS, PULL_WORDS, tokens
-from turnfold.compression.text.lexicon import lexicon
-from turnfold.compression.text.names.amounts import amounts, sure_amounts
+from turnfold.compression.text.lexicon import lexicon, one_of
+from turnfold.compression.text.names.amounts import Mention, amounts, sure_amounts
 from turnfold.compression.text.names.dense_names import dense_names
 from turnfold.compression.text.names.german_nouns import is_common_noun, is_german
 from turnfold.compression.text.wrapped_lines import flowing
@@ -63,23 +63,16 @@ _MONTH: Final = (
 # only such places are tried.
 _DATES: Final = lazy.pattern(
     r"(?=[\d一二三四五六七八九十〇零MTWFS])(?:"
-    r"\d{1,2} (?:января|февраля|марта|апреля|мая|июня|июля|августа|сентября|октября|ноября|декабря|stycznia|lutego|marca|kwietnia"
-    r"|maja|czerwca|lipca|sierpnia|września|października|listopada|grudnia|januari|februari|maart|april|mei|juni|juli|augustus"
-    r"|september|oktober|november|december|Ocak|Şubat|Mart|Nisan|Mayıs|Haziran|Temmuz|Ağustos|Eylül|Ekim|Kasım|Aralık"
-    r"|січня|лютого|березня|квітня|травня|червня|липня|серпня|вересня|жовтня|листопада|грудня|Ιανουαρίου|Φεβρουαρίου|Μαρτίου|Απριλίου"
-    r"|Μαΐου|Ιουνίου|Ιουλίου|Αυγούστου|Σεπτεμβρίου|Οκτωβρίου|Νοεμβρίου|Δεκεμβρίου|maj|augusti|januar|februar|marts|juni|juli)\b"
-    r"(?: \d{4}\b)?"
-    r"|\d{1,2}\. (?:ledna|února|března|dubna|května|června|července|srpna|září|října|listopadu|prosince"
-    r"|januar|februar|marts|mars|april|maj|mai|juni|juli|august|september|oktober|november|desember|december)\b(?: \d{4}\b)?"
+    rf"\d{{1,2}} (?:{one_of('names', 'months behind a day')})\b(?: \d{{4}}\b)?"
+    rf"|\d{{1,2}}\. (?:{one_of('names', 'months behind a dotted day')})\b(?: \d{{4}}\b)?"
     r"|\d{4}년(?: ?\d{1,2}월(?: ?\d{1,2}일)?)?|\d{1,2}월 ?\d{1,2}일"
-    rf"|\b(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day\b"
+    r"|\b(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day\b"
     rf"(?:,? (?:the )?(?:\d{{1,2}}(?:st|nd|rd|th)? {_MONTH}|{_MONTH} \d{{1,2}}\b)(?:,? \d{{4}}\b)?)?+"
     r"|\b\d{1,2}(?:[.:]\d\d)? ?[ap]\.m\."
-    r"|\d{1,2} (?:जनवरी|फ़?रवरी|फरवरी|मार्च|अप्रैल|मई|जून|जुलाई|अगस्त|सितंबर|सितम्बर|अक्टूबर|नवंबर|नवम्बर|दिसंबर|दिसम्बर)(?:,? \d{4})?"
+    rf"|\d{{1,2}} (?:{one_of('names', 'hi months')})(?:,? \d{{4}})?"
     r"|(?:[一二三四五六七八九〇零]{4}年)?[一二三四五六七八九十]{1,3}月[一二三四五六七八九十]{1,3}[日号號]"
-    r"|\d{1,2} (?:يناير|فبراير|مارس|أبريل|إبريل|مايو|يونيو|يوليو|أغسطس|سبتمبر|أكتوبر|نوفمبر|ديسمبر|كانون الثاني|شباط|آذار"
-    r"|نيسان|أيار|حزيران|تموز|آب|أيلول|تشرين الأول|تشرين الثاني|كانون الأول|جانفي|فيفري|أفريل|ماي|جوان|جويلية|أوت)(?!\w)"
-    r"(?: \d{4})?|\d{1,2} ב(?:ינואר|פברואר|מרץ|אפריל|מאי|יוני|יולי|אוגוסט|ספטמבר|אוקטובר|נובמבר|דצמבר)\b(?: \d{4}\b)?"
+    rf"|\d{{1,2}} (?:{one_of('names', 'ar months')})(?!\w)(?: \d{{4}})?"
+    rf"|\d{{1,2}} ב(?:{one_of('names', 'he months')})\b(?: \d{{4}}\b)?"
     r"|\d{1,2} tháng \d{1,2}\b(?: năm \d{4}\b)?|\b\d{1,2} h [0-5]\d\b)"
 )
 #: "+353 1 555 0142", "+49 (0)421 220-15".
@@ -90,36 +83,8 @@ _YEARS: Final = lazy.pattern(r" (?:19|20)\d\d\b")
 _MONTHS: Final = _TABLE["months"]
 _LONGEST_MONTH: Final = 16  # characters, with the text before it
 
-# Words that open sentences, or are capitalized for other reasons than being a name. Closed classes only.
-_OPENING_WORDS: Final = (
-    "A About Above Actually Additionally After Again All Already Also Although Always An And Another Any Anyway Are As At "
-    "Basically Be Because Before Below Best Between Both But By Can Certainly Could Dear Depending Did Do Does Don't During "
-    "Each Either Even Every Everyone Everything Except Finally First Firstly For From Further Furthermore Given Good Great Had "
-    "Has Have Haven't Having He Hello Hence Her Here Hey Hi His How However I I'd I'll I'm I've If In Instead Into Is It It'll "
-    "It's Its Just Last Let Let's Like Look Many May Maybe Meanwhile Might More Moreover Most Much Must My Neither Never Next "
-    "No None Nor Not Note Now Of Often Oh Ok Okay On Once One Only Or Other Our Out Over Overall Per Perhaps Please Rather "
-    "Right Second Secondly See She Should Similarly Since So Some Something Sometimes Soon Still Such Sure Thank Thanks That "
-    "That's The Their Them Then There There's Therefore These They They're They've Third This Those Though Through Thus To "
-    "Today Together Tomorrow Tonight Too Toward Under Unless Unlike Until Up Upon Us Use Using Usually Very Via Was We We'd "
-    "We'll We're We've Well Were What What's When Whenever Where Whereas Whether Which While Who Why Will With Within Without "
-    "Would Wow Yeah Yes Yesterday Yet You You'd You'll You're You've Your Der Die Das Ein Eine Und Oder Aber Wir Ich Sie Es Ist "
-    "Im Am Nach Mit Von Vom Zum Zur Bei Beim Seit Für Auf Aus Den Dem Wer Wo Wenn Dann Auch Heute Gestern Au Aux Du Des Ce "
-    "Cette Ces Selon Pour Avec Dans Mon Ma Mes Leur Mi Mis Su Sus Con Por Para En Según Cuando Meu Minha Seu Sua O Os Um Uma Na "
-    "Com Het De Een Op Van Voor Bij W Z В На С По Из За От Для Мы Он Она Они Это Его Как Что Вчера Сегодня Завтра Потом Но "
-    "Если Когда Учора Вчора Сьогодні Завтра Але Якщо Коли Це Він Вона Вони Ми "
-    "Ο Η Το Οι Τα Στο Στη Στην Χθες Σήμερα Αύριο Όμως Wczoraj Dzisiaj Dziś Jutro Dün Bugün Yarın Bu Včera Dnes Zítra Igår Idag "
-    "Tegnap Holnap Azonban "
-    "Det Hôm Ngày Tại Hier Demain Ayer Hoy Mañana Ieri Oggi Domani Il Gli Le La Les Un Une Et Mais Nous Je "
-    "Il Elle El Los Las Una Y Pero Yo Assistant User System Tool "
-    "Mein Meine Dein Deine Unser Unsere Ihr Ihre Kein Keine Diese Dieser Dieses Jeder Jede Jedes Alle Alles Viele Einige Beide "
-    "Bitte Leider Vielleicht Danach Dort Hier Jetzt Nun Noch Nur Schon Deshalb Trotzdem Außerdem Allerdings Jedoch Weil Falls "
-    "Obwohl Während Nachdem Bevor Damit Laut Ohne Gegen Durch Um Kann Können Soll Sollte Muss Müssen "
-    "Hat Habe Haben Sind Wird Werden "
-    "Add Apply Ask Call Check Compare Compile Configure Contact Copy Create Delete Deploy Disable Download Downgrade Email "
-    "Enable Fix Install Meet Migrate Move Notify Open Pay Ping Read Rebuild Reinstall Remember Remove Replace Restart Review Run "
-    "Schedule Send Set Ship Start Stop Switch Tell Test Try Update Upgrade Visit Write "
-)
-_OPENERS: Final = frozenset(_OPENING_WORDS.split())
+#: Words that open sentences, or are capitalized for other reasons than being a name. Closed classes only.
+_OPENERS: Final = _TABLE["openers"]
 _WHOLE: Final = frozenset({"I", "A", "I'm", "I'd", "I'll", "I've", "OK", "Ok"})
 _LEGAL: Final = (
     r"GmbH|AG|AS|KGaA|SE|KG|SA|S\.A|S\.p\.A|S\.r\.l|S\.L|S\.A\.U|z o\. ?o|plc|SARL|SAS|SpA|DAC|Ltda|BV|NV|AB"
@@ -146,43 +111,16 @@ _CYRILLIC: Final = lazy.pattern(
 )
 _ORGANISATION: Final = lazy.pattern(
     rf"\b(?:{_LEGAL}|ООО|ОАО|ЗАО|ПАО|АО|Банк|Университет\w?|Министерств\w|Академи\w)\b|\b(?:{_GERMAN_ORGANISATIONS})\b"
-    r"|\b(?:Universi(?:dad|dade|té|tät|teit|tà|tet)|Uniwersytet|Banco|Banque|Banca|Compañía|Companhia"
-    r"|Compagnie|Société|Coopérative|Cooperativa|Tribunale?"
-    r"|Minist(?:erio|ère|ério|ero|erium)|Mus(?:ée|eo|eu)|Instituto|Institut|École|Escola|Escuela|Stiftung|Verein|Fundación|Fundação|Fondation|Fondazione|Fundacja|Fundația|Quartet|Orchestra|Philharmonic"
-    r"|Brewery|Brothers|Crédit|Caisse|Engineering|Construction|Insurance|Pharmaceuticals?|Logistics|Securities|Petroleum|Publishing"
-    r"|Consulting|Infrastructure|Bancorp|Telecom|Railways?|Shipping"
-    r"|Sans Frontières|Without Borders|Administration|Observatory|Tribunal|Directorate|Registry"
-    r"|Fund|Organi[sz]ations?|Bureau|Federation|Federal Reserve|League|Alliance"
-    r"|Society|Red Cross|Crescent|Church|Parliament|Congress|Senate|Police|Airlines?|Airways|Motors|Industries|Ventures|Studios?"
-    r"|Network|Forum|Assembly|Chamber|Treasury|Programme|Center|Centre|Academy|Clinic|Laborator(?:y|ies)|United Nations"
-    r"|Inc|Corp|Corporation|Ltd|LLC|GmbH|AG|SA|PLC|Co|Company|Group|Holdings|Partners|University|Institute|College|School|Bank"
-    r"|Foundation|Navy|Army|Air Force|Coast Guard|Marines"
-    r"|Association|Agency|Ministry|Department|Council|Committee|Commission|Board|Team|Labs?|Systems|Technologies|Union"
-    r"|Authority|Court|Hospital|Museum|Office|Service|Sąd|Urząd|Ayuntamiento|Mairie|Préfecture)\b"
-    r"|(?<= )(?:Services|Utilities|Athletics|Therapeutics|Foods|Chemicals|Electronics|Instruments|Bakery|Stores|Press|Club)\b"
-    r"|(?<= )(?:Records|Networks|Software|Entertainment|Pictures|Media|Energy|Aviation|Mining|Solutions|Architects"
-    r"|Associates|Sons|Biosciences|Institutet)\b(?! )"
+    rf"|\b(?:{one_of('names', 'organisations')})\b"
+    rf"|(?<= )(?:{one_of('names', 'organisations behind a name')})\b"
+    rf"|(?<= )(?:{one_of('names', 'organisations at the end')})\b(?! )"
 )
 _TITLE: Final = lazy.pattern(
     r"(?:Mr|Mrs|Ms|Miss|Dr|Prof|Sir|Herrn?|Frau|Sr|Sra|Dra|Don|Doña|M|Mme|Mlle|Dott|Pan|Pani|Lord|Lady|Maître|Rev)\b"
 )
-# A role before a name is not part of it, unless a single word follows: "President Biden".
-_ROLE_WORDS: Final = (
-    "Actor Actress Ambassador Analyst Archbishop Artist Author Bishop Captain Cardinal Chairman Chairwoman Chancellor Chef Chief "
-    "Coach Colonel Commander Commissioner Congressman Congresswoman Councillor Deputy Designer Detective Director Editor "
-    "Engineer Executive General Governor Inspector Judge Justice Lieutenant Major Manager Mayor Minister Officer Pastor Pilot "
-    "President Prime Prosecutor Professor Representative Secretary Senator Sergeant Spokesman Spokeswoman Vice "
-    "Architect Attorney Barrister Biologist Cellist Chemist Clerk Composer Conductor Counsel Curator Cyclist Dean "
-    "Defender Driver Economist Farmer Forester Goalkeeper Gymnast Historian Journalist Librarian Midfielder Novelist "
-    "Nurse Painter Photographer Physicist Pianist Poet Provost Ranger Rector Referee Registrar Rower Sailor Sculptor "
-    "Singer Skipper Sociologist Solicitor Soprano Sprinter Statistician Striker Surgeon Swimmer Tenor Trainer Treasurer "
-    "Umpire Violinist Winger Ông Bà Cô "
-    "CEO CFO CIO COO CTO MEP MP PM VP"
-)
-_ROLES: Final = frozenset(_ROLE_WORDS.split())
-_OF_A_PERSON: Final = {"the"}.union(
-    ["de", "la", "los", "las", "del", "van", "von", "der", "den", "het", "da", "do", "dos", "das", "di", "du", "zu", "bin", "ibn"]
-)
+#: A role before a name is not part of it, unless a single word follows: "President Biden".
+_ROLES: Final = _TABLE["roles"]
+_OF_A_PERSON: Final = _TABLE["small words"]
 #: A name with such a beginning is that of a thing or an organisation: "Large Hadron Collider".
 _NO_GIVEN_NAMES: Final = _TABLE["no given names"]
 _INITIAL: Final = len("J.")
@@ -195,24 +133,7 @@ _INNER_CAPITAL: Final = lazy.pattern(rf"(?:[dl]['’]|Mc|Mac|O['’]|D['’]|De|
 #: A line of capitals is a heading, whatever its subject.
 _HEADING: Final = lazy.pattern(rf"^(?=.{{8,80}}$)[{_UPPER}]{{2,}}(?:[,:&' -]+[{_UPPER}]+){{2,}}[:!?.]?$", re.MULTILINE)
 #: Words before an identifier that are not part of it.
-_LABELS: Final = frozenset(
-    [
-        "Ticket",
-        "Issue",
-        "Bug",
-        "Order",
-        "Case",
-        "Invoice",
-        "Incident",
-        "Build",
-        "Task",
-        "Story",
-        "Error",
-        "Commit",
-        "Revert",
-        "Version",
-    ]
-)
+_LABELS: Final = _TABLE["numbered"]
 _SEVERAL: Final = lazy.pattern(rf"[{_UPPER}][a-z]+[a-hj-rtv-z]s")
 _BORDER: Final = lazy.pattern(r"(?:[.!?:;…。！？\n][\"'”’)\]]*|\A|[-*•>|#\"“(]|\d[.)])[ \t]*\Z")
 _TECHNICAL: Final = {
@@ -236,45 +157,58 @@ _MODEL: Final = lazy.pattern(
 _WORDY_SLASH: Final = lazy.pattern(r"[^\W\d_A-Z]++(?:/[^\W\d_A-Z]++)++")
 
 
+#: What the mentions of a pattern are, and a sign without which a text has none of them.
+_SURE: Final = (
+    ("", "date", DATE_WORDS),
+    ("", "date", _DATES),
+    ("", "date", _QUARTERS),
+    ("#", "identifier", PULL_WORDS),
+    ("+", "identifier", _PHONES),
+)
+_SURE_BEYOND_ASCII: Final = (*_SURE, ("", "organisation", _CYRILLIC), ("«", "organisation", _IN_QUOTES))
+
+
 def entities(text: str) -> list[Entity]:
     """Mentions in order, without overlaps: of two that overlap, the one that begins first is kept, or else the longer one."""
     plain = flowing(text).replace("`", " ")  # facts count in code quotes too
-    found = [Entity(m.group(), "date", m.start(), m.end()) for m in DATE_WORDS.finditer(plain)]
-    found += [Entity(m.group(), "date", m.start(), m.end()) for m in _DATES.finditer(plain)]
-    found += [Entity(m.group(), "date", m.start(), m.end()) for m in _QUARTERS.finditer(plain)]
-    if "#" in plain:
-        found += [Entity(m.group(), "identifier", m.start(), m.end()) for m in PULL_WORDS.finditer(plain)]
-    if "+" in plain:
-        found += [Entity(m.group(), "identifier", m.start(), m.end()) for m in _PHONES.finditer(plain)]
-    found += _months(plain)
-    if not text.isascii():
-        found += [Entity(m.group(), "organisation", m.start(), m.end()) for m in _CYRILLIC.finditer(plain)]
-    if "«" in plain:
-        found += [Entity(m.group(), "organisation", m.start(), m.end()) for m in _IN_QUOTES.finditer(plain)]
     certain = list(sure_amounts(plain))
-    found += [Entity(plain[start:end], kind, start, end) for start, end, kind in certain]
-    sure = [(e.start, e.end) for e in found]
-    technical = [*_technical(plain)]
-    found += technical
-    free = _without(plain, sure)
-    found += _names_of(text, free)
+    sure = [*_matched(plain, _SURE if text.isascii() else _SURE_BEYOND_ASCII), *_months(plain), *_mentions(plain, certain)]
+    free = _without(plain, [(e.start, e.end) for e in sure])
+    technical = list(_technical(plain))
     dated = {e.start for e in technical if e.kind == "date"}  # "05.03.2026 noon" are no noons
-    counted = (amount for amount in amounts(plain, certain) if amount[0] not in dated)
-    found += [Entity(plain[start:end], kind, start, end) for start, end, kind in counted]
+    found = [*sure, *technical, *_names_of(text, free)]
+    found += _mentions(plain, (amount for amount in amounts(plain, certain) if amount[0] not in dated))
     if not text.isascii():
-        found += [Entity(plain[start:end], kind, start, end) for start, end, kind in dense_names(free)]
-        found += [Entity(m.group(), "product", m.start(), m.end()) for m in _KATAKANA.finditer(plain)]
+        found += _mentions(plain, dense_names(free))
+        found += _matched(plain, [("", "product", _KATAKANA)])
     found.sort(key=lambda e: (e.start, -e.end, e.kind in ("person", "name")))
+    return _apart(text, plain, found)
+
+
+def _matched(text: str, kinds: Iterable[tuple[str, str, re.Pattern[str]]]) -> Iterator[Entity]:
+    """The mentions that patterns find, each only in a text with its sign."""
+    for sign, kind, pattern in kinds:
+        if sign in text:
+            yield from (Entity(m.group(), kind, m.start(), m.end()) for m in pattern.finditer(text))
+
+
+def _mentions(text: str, ranges: Iterable[Mention]) -> Iterator[Entity]:
+    return (Entity(text[start:end], kind, start, end) for start, end, kind in ranges)
+
+
+def _apart(text: str, plain: str, found: Iterable[Entity]) -> list[Entity]:
+    """Entities in order without those that overlap an earlier one, or reach across the edge of a code quote."""
     out: list[Entity] = []
     end = 0
     for entity in found:
-        if entity.start >= end and "`" not in text[entity.start : entity.end]:
-            end = entity.end
-            if out and _continues(plain, out[-1], entity):
-                begin = out.pop().start
-                out.append(Entity(plain[begin:end], "organisation", begin, end))
-            else:
-                out.append(entity)
+        if entity.start < end or "`" in text[entity.start : entity.end]:
+            continue
+        end = entity.end
+        if out and _continues(plain, out[-1], entity):
+            begin = out.pop().start
+            out.append(Entity(plain[begin:end], "organisation", begin, end))
+        else:
+            out.append(entity)
     return out
 
 
@@ -332,61 +266,83 @@ def _without(text: str, ranges: Iterable[tuple[int, int]]) -> str:
 
 
 def _names(text: str) -> list[Entity]:
-    found: list[Entity] = []
-    doubtful: list[Entity] = []
-    known: set[str] = set()
     if headings := [m.span() for m in _HEADING.finditer(text)]:
         text = _without(text, headings)
-    for m in _NAME.finditer(text):
-        _sort_name(text, *m.span(), found, doubtful, known)
-    return found + [e for e in doubtful if e.text in known]
+    read = [name for m in _NAME.finditer(text) for name in _read_name(text, *m.span())]
+    found = [name.entity for name in read if not name.doubtful]
+    known: set[str] = set()
+    for entity in found:
+        words = entity.text.split(" ")
+        known.update(words if entity.kind == "person" else words[:1])
+    return found + [name.entity for name in read if name.doubtful and name.entity.text in known]
 
 
-def _sort_name(text: str, start: int, end: int, found: list[Entity], doubtful: list[Entity], known: set[str]) -> None:
-    """Classify a capitalized run, without the common word that opens its sentence."""
-    opens = bool(_BORDER.search(text, max(0, start - 8), start))
+class _Name(NamedTuple):
+    """A name; `doubtful` if it may be a common word that opens its sentence."""
+
+    entity: Entity
+    doubtful: bool
+
+
+def _read_name(text: str, start: int, end: int) -> Iterator[_Name]:
+    """The names in a capitalized run, without the common words that open its sentence."""
     words = text[start:end].split(" ")
-    first = 0
-    if opens and len(words) > 2 and words[1] == "of" and _SEVERAL.fullmatch(words[0]):  # "Shares of Acme Corp fell."
-        start += len(words[0]) + len(" of ")
-        del words[:2]
-        opens = False
-    while first < len(words) and (
-        (words[first] in _OPENERS and (opens or words[first] in _WHOLE))
-        or (first and words[first].isdigit())  # "In 1959 Ada Lee"
-    ):
-        start += len(words[first]) + 1
-        first += 1
-        opens = False
-    del words[:first]
+    left_out, opens = _opening(words, opens=bool(_BORDER.search(text, max(0, start - 8), start)))
+    start += left_out
     begin, start = start, _start_of_organisation(text, start, end, words)
     if " " in (before := _LINKS_BEHIND.sub("", text[begin:start])):  # "Anneliese Groß von der Kelmann GmbH"
-        _sort_name(text, begin, begin + len(before), found, doubtful, known)
+        yield from _read_name(text, begin, begin + len(before))
     start += _drop_role(words)
-    if not words or words[0][:1].isdigit() or (len(words) == 1 and (words[0] in _OPENERS or len(words[0]) < 2)):
-        return
-    if len(words) > 1 and words[0] in _LABELS and any(map(str.isdigit, words[1])):
+    if _is_no_name(words):
         return
     if len(words) > 1 and words[-1].endswith(("'s", "’s")) and not words[-2].startswith("St"):
         end -= 2
         words[-1] = words[-1][:-2]
+    if parts := _parts(text, start, end, words):
+        for part in parts:
+            yield from _read_name(text, *part)
+        return
+    entity = Entity(text[start:end], _name_kind(text[start:end], words), start, end)
+    yield _Name(entity, doubtful=len(words) == 1 and opens and entity.kind == "name")
+
+
+def _opening(words: list[str], *, opens: bool) -> tuple[int, bool]:
+    """Remove common words from the beginning of a run; `opens` says whether it opens a sentence.
+
+    Returns the number of characters removed, and whether what is left still opens the sentence.
+    """
+    gone = 0
+    if opens and len(words) > 2 and words[1] == "of" and _SEVERAL.fullmatch(words[0]):  # "Shares of Acme Corp fell."
+        gone, opens = 2, False
+    least = gone
+    while gone < len(words) and (
+        (words[gone] in _OPENERS and (opens or words[gone] in _WHOLE))
+        or (gone > least and words[gone].isdigit())  # "In 1959 Ada Lee"
+    ):
+        gone, opens = gone + 1, False
+    length = sum(len(word) + 1 for word in words[:gone])
+    del words[:gone]
+    return length, opens
+
+
+def _is_no_name(words: Sequence[str]) -> bool:
+    """Whether nothing is left of a name, or only a figure, a common word, or a word with its number: "Ticket 12"."""
+    if not words or words[0][:1].isdigit():
+        return True
+    if len(words) == 1:
+        return words[0] in _OPENERS or len(words[0]) < 2
+    return words[0] in _LABELS and any(map(str.isdigit, words[1]))
+
+
+def _parts(text: str, start: int, end: int, words: Sequence[str]) -> list[tuple[int, int]]:
+    """The ranges of the names in one that holds several: before and after a case ending, or of a person and an organisation."""
     if inflected := _INFLECTED.search(text, start, end):
-        _sort_name(text, start, inflected.start(), found, doubtful, known)
-        if inflected.end() < end:
-            _sort_name(text, inflected.end() + 1, end, found, doubtful, known)
-        return
-    name = text[start:end]
-    left, of, right = name.partition(" of ")
+        behind = [(inflected.end() + 1, end)] if inflected.end() < end else []
+        return [(start, inflected.start()), *behind]
+    left, of, right = text[start:end].partition(" of ")
     if of and len(words) <= _LONGEST_NAME and " " in left and not _ORGANISATION.search(left) and _is_origin(left, right):
-        _sort_name(text, start, start + len(left), found, doubtful, known)
-        _sort_name(text, end - len(right), end, found, doubtful, known)
-        return
-    entity = Entity(name, _name_kind(name, words), start, end)
-    if len(words) == 1 and opens and entity.kind == "name":
-        doubtful.append(entity)
-    else:
-        found.append(entity)
-        known.update(words if entity.kind == "person" else words[:1])
+        return [(start, start + len(left)), (end - len(right), end)]
+    return []
 
 
 def _is_origin(left: str, right: str) -> bool:

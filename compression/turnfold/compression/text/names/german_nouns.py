@@ -3,8 +3,8 @@
 This module tells whether a text is German, and which of its single capitalised words are common nouns. Names of several words,
 and other languages, are handled in ``entities``.
 
-German writes every noun with a capital. A common one mostly has an article, a pronoun or a number in front, or the ending of a
-derived noun; a name of one word has neither ("in Berlin", "von Siemens"), but for rivers and some countries ("der Rhein").
+German capitalises every noun. A common noun usually follows an article, a pronoun or a number, or has the ending of a derived
+noun; a one-word name has neither ("in Berlin", "von Siemens"), except for rivers and some countries ("der Rhein").
 """
 
 from __future__ import annotations
