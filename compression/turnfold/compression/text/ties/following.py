@@ -1,20 +1,21 @@
 """Sentences that depend on the one right before them: fragments, orders about it, settings, outcomes.
 
-This module pairs a claim with the next sentence that may limit it, by place, length and reference more than by words. Ties by a
-sentence's first words are in ``near``, ties over several sentences in ``reaching``.
+This module pairs a claim with the next sentence if that may limit it, judged by place, length and reference rather than by words.
+Ties by a sentence's first words are in ``near``, ties over several sentences in ``reaching``.
 
-Each rule looks one sentence back: all are linear. A sentence that leans on one that leans itself is not tied by its form alone,
-or whole stretches of small talk would be one statement.
+Each rule looks back one sentence, so all are linear. A sentence that leans on another leaning one is not tied by its form alone;
+otherwise whole stretches of small talk would become one statement.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from turnfold.compression import lazy
 from turnfold.compression.text.lexicon import all_words, lexicon
 from turnfold.compression.text.ties.cues import ARTICLES, CUES
+from turnfold.compression.text.ties.hints import Hints
 from turnfold.compression.text.ties.pieces import StatementPiece
 
 Pair = tuple[int, int]
@@ -70,51 +71,89 @@ def following_ties(pieces: Sequence[StatementPiece]) -> list[Pair]:
     """Pairs of a claim and the sentence behind it."""
     found: list[Pair] = []
     leaning = -1  # the last sentence that leans on the one before it
-    hints = pieces[0].hints
-    dense = hints.dense
-    cues, held = hints.cues, hints.held
-    reporting = not hints.ascii or held & _REPORTING > 0
-    denying = bool(held & _DENYING and held & _POINTING_BACK)
+    signs = _signs(pieces[0].hints)
     for i, piece in enumerate(pieces):
-        said, bits, last = piece.said, cues[i], pieces[i - 1]
-        size = len(said)
-        denies = denying and size <= _DENYING_WORDS
-        differs = bits & _DIFFERENT > 0 and _differs(piece)
-        if size > _LEANING_WORDS and not (
-            bits & _BEGINS_SET
-            or (denies and bits & _MAY_DENY)
-            or differs
-            or (reporting and _reports(last))
-            or (dense and piece.dense)
-            or last.asks
-        ):
-            continue  # most
-        asked = denies or size <= _LEANING_WORDS
-        if not (i and 0 < size <= _LONGEST) or piece.starts_line or piece.kind or last.kind or piece.asks:
+        last = pieces[i - 1]
+        if not signs.may_tie(signs.cues[i], piece, last) or i == 0 or not _is_next(piece, last):
             continue
         if last.asks:
-            told = size <= _LEANING_WORDS or _is_set(piece)
-            is_asked = _ASKING_WHAT.isdisjoint(last.said[:_QUESTION_WORDS]) and not _TAG.search(last.body)
-            if said[0] not in _SPEAKERS and is_asked:
-                found.append((i, i - 1))
+            points = piece.said[0] not in _SPEAKERS and _asks_yes_or_no(last)
+            limits = len(piece.said) <= _LEANING_WORDS or _is_set(piece)
         else:
-            leans = asked and leaning != i - 1 and not piece.dense and _leans(piece, last)
+            leans = leaning != i - 1 and signs.may_lean(piece) and _leans(piece, last)
             leaning = i if leans else leaning
-            sets = ((piece.dense or bits & _BEGINS_SET > 0) and _is_set(piece)) or (
-                not hints.ascii and size <= _CONDITION_WORDS and _is_turkish_condition(piece, last)
-            )
-            answers = reporting and _reports(last)
-            disputes = answers and not _NEGATIVE.isdisjoint(said) and _reports(piece)
-            points = leans or disputes or _lacks_standard(said) or (sets and not _POINTING.isdisjoint(said[1:2]))
-            points = points or differs or _counts_nothing(piece)
-            told = sets or points or (answers and not _reports(piece))
-            if points:
-                found.append((i, i - 1))
-        if told:
+            points, limits = signs.ties(signs.cues[i], piece, last, leans=leans)
+        if points:
+            found.append((i, i - 1))
+        if limits:
             found.append((i - 1, i))
-    if "conditions" in hints.opened:
+    if "conditions" in pieces[0].hints.opened:
         found += _under_conditions(pieces)
     return found
+
+
+class _Signs(NamedTuple):
+    """Features of a whole text, so that rules skip what it does not contain.
+
+    Attributes:
+        cues: bits for the cue words of each sentence.
+        ascii: whether it is ASCII.
+        dense: whether a part of it is in a script without blanks.
+        reporting: whether it may say what somebody says.
+        leaning_words: most words of a sentence that may lean on the one before it.
+    """
+
+    cues: Sequence[int]
+    ascii: bool
+    dense: bool
+    reporting: bool
+    leaning_words: int
+
+    def may_tie(self, bits: int, piece: StatementPiece, last: StatementPiece) -> bool:
+        """Whether a sentence is short or has a cue of one of the rules. Most are and have not."""
+        size = len(piece.said)
+        return (
+            size <= _LEANING_WORDS
+            or bits & _BEGINS_SET > 0
+            or (size <= self.leaning_words and bits & _MAY_DENY > 0)
+            or (bits & _DIFFERENT > 0 and _differs(piece))
+            or (self.reporting and _reports(last))
+            or (self.dense and piece.dense)
+            or last.asks
+        )
+
+    def may_lean(self, piece: StatementPiece) -> bool:
+        """Whether a sentence is short enough to lean on the one before it."""
+        return len(piece.said) <= self.leaning_words and not piece.dense
+
+    def ties(self, bits: int, piece: StatementPiece, last: StatementPiece, *, leans: bool) -> tuple[bool, bool]:
+        """Whether a sentence needs the one before it, and whether it may limit that one."""
+        said = piece.said
+        sets = ((piece.dense or bits & _BEGINS_SET > 0) and _is_set(piece)) or (
+            not self.ascii and len(said) <= _CONDITION_WORDS and _is_turkish_condition(piece, last)
+        )
+        answers = self.reporting and _reports(last)
+        disputes = answers and not _NEGATIVE.isdisjoint(said) and _reports(piece)
+        points = leans or disputes or _lacks_standard(said) or (sets and not _POINTING.isdisjoint(said[1:2]))
+        points = points or (bits & _DIFFERENT > 0 and _differs(piece)) or _counts_nothing(piece)
+        return points, sets or points or (answers and not _reports(piece))
+
+
+def _signs(hints: Hints) -> _Signs:
+    held = hints.held
+    denying = held & _DENYING and held & _POINTING_BACK
+    reporting = not hints.ascii or held & _REPORTING > 0
+    return _Signs(hints.cues, hints.ascii, hints.dense, reporting, _DENYING_WORDS if denying else _LEANING_WORDS)
+
+
+def _is_next(piece: StatementPiece, last: StatementPiece) -> bool:
+    """Whether a sentence of usual length continues the line of another one, and is no question."""
+    return 0 < len(piece.said) <= _LONGEST and not (piece.starts_line or piece.kind or last.kind or piece.asks)
+
+
+def _asks_yes_or_no(piece: StatementPiece) -> bool:
+    """Whether a question can be answered with yes or no, and states nothing itself."""
+    return _ASKING_WHAT.isdisjoint(piece.said[:_QUESTION_WORDS]) and not _TAG.search(piece.body)
 
 
 def _under_conditions(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
@@ -130,7 +169,7 @@ def _under_conditions(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
 
 
 def _is_set(piece: StatementPiece) -> bool:
-    """Whether it begins with when or where it holds: "When the flag is up, ...", "On scans from abroad it was 0.61."."""
+    """Whether it begins by saying when or where it holds: "When the flag is up, ...", "On scans from abroad it was 0.61."."""
     said = piece.said
     if piece.dense:
         begin = piece.limiting_body[:_DENSE_BEGIN]
@@ -181,7 +220,7 @@ def _leans(piece: StatementPiece, before: StatementPiece) -> bool:
 
 
 def _names_figures(piece: StatementPiece, before: StatementPiece) -> bool:
-    """Whether figures, which the sentence before it has too, are all that it names."""
+    """Whether it names only figures, and the sentence before it has figures too."""
     if not _FIGURE.search(before.text):
         return False
     rest = _FIGURE.sub("", piece.body)
@@ -189,7 +228,7 @@ def _names_figures(piece: StatementPiece, before: StatementPiece) -> bool:
 
 
 def _reports(piece: StatementPiece) -> bool:
-    """Whether it says early what somebody says, wants or holds."""
+    """Whether its beginning says that somebody says, wants or believes something."""
     if not _REPORTS.isdisjoint(piece.said[:_REPORTED_WITHIN]):
         return True
     return not piece.hints.ascii and any(map(piece.body.__contains__, _REPORT_MARKS))
