@@ -1,6 +1,6 @@
 """Text around the content: headers of mails, quoted mails, sources of an article, buttons and counters of a page.
 
-This module finds the statements that are such. How much less they are worth is up to ``shorten``, who speaks to ``heads``, and
+This module finds the statements of this kind. How much less they are worth is up to ``shorten``, who speaks to ``heads``, and
 what a quoted line needs to ``ties.layout``.
 """
 

@@ -3,8 +3,8 @@
 This module finds the stretches that are data (logs, JSON, CSV, YAML, HTML, code) and the blocks within language. How a kind gets
 shorter is up to ``shorten.registry``; which kind a line looks like, to ``kinds``.
 
-``kinds.parts`` takes sixteen lines together and would rather see code than prose, since little is lost where output is cut by
-lines. Here it is the other way round: what reads as language is language, for only sentences can be turned round.
+``kinds.parts`` takes sixteen lines together and prefers code to prose, since little is lost where output is cut by lines. Here it
+is the other way round: whatever reads as language is language, because only sentences can have their meaning reversed.
 """
 
 from __future__ import annotations

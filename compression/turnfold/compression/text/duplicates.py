@@ -2,8 +2,8 @@
 
 This module finds them. What is done with them, references included, is up to the caller.
 
-Near duplicates: similarity of line multisets (weighted Jaccard), candidates from an inverted index of line hashes in which
-lines that many texts share (braces, blank lines) have no list; texts of few lines are compared by word shingles (Broder 1997).
+Near duplicates are found by similarity of line multisets (weighted Jaccard). Candidates come from an inverted index of line
+hashes, without lines that many texts share (braces, blank lines). Texts of few lines are compared by word shingles (Broder 1997).
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Decoding escapes of JSON strings and HTML to what a reader sees.
 
-In a text, also in JSON inside a string of JSON, line breaks and letters may be written as ``\\n``, ``\\u00fc``, ``\\/`` and
+In a text, and in JSON inside a JSON string, line breaks and letters may be written as ``\\n``, ``\\u00fc``, ``\\/`` and
 ``&uuml;``. Records are in ``records``, escapes of the fence in ``recall.fence``; values are not read here.
 
-A tool that answers with text or JSON in a field sends lines that are none and names that nobody writes so.
+A tool that returns text or JSON in a field sends line breaks that are none, and names spelled as nobody writes them.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 This module tells which sentences contain a word of a list. The lists, and what follows for such a sentence, belong to each rule.
 
-A rule names its cue words once, in a frozen set. A text that holds none of them pays for one intersection, whatever its length.
-Where many rules ask, they ask for cues (``ties.cues``).
+A rule names its cue words once, in a frozen set. A text without any of them costs one intersection, whatever its length. Where
+many rules ask, they use cues (``ties.cues``).
 """
 
 from __future__ import annotations

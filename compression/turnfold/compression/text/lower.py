@@ -2,8 +2,8 @@
 
 All word-based rules share these splits into words. Stop words and stems belong to the scorers, which have their own terms.
 
-Most sentences are ASCII: blanks in place of all other bytes split them several times faster than a pattern. Of the pieces only
-those that hold more than letters and digits are asked for words.
+Most sentences are ASCII: replacing all other bytes with blanks splits them several times faster than a pattern does. Only pieces
+with more than letters and digits are searched for words.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
 This module decides where a passage begins and ends. How relevant it is, is decided in ``recall``.
 
-A message of up to about 150 tokens is one passage; a longer one is cut into chunks of about 25 tokens at sentence or line
-borders, never across a blank line or from a record into the next (of JSON or XML, on one line; small ones stand together). So is
-each turn of a conversation that stands in one message. Time is linear in the text.
+A message of up to about 150 tokens is one passage. A longer one is cut into chunks of about 25 tokens at sentence or line
+borders, never across a blank line or from one record to the next (of JSON or XML, on one line; small records stay together). Each
+turn of a conversation within one message is treated likewise. Time is linear in the text.
 """
 
 from __future__ import annotations

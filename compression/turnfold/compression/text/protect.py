@@ -1,10 +1,10 @@
 """Spans that no lossy stage may change.
 
-It is the tokenizer that finds protected spans, with the order of its stages. The patterns themselves are in ``blocks`` and
+This is the tokenizer that finds protected spans, and the order of its stages. The patterns themselves are in ``blocks`` and
 ``inline``. Sentences are cut elsewhere, and importance is not judged here.
 
-The stages run in the order of the tables. What a stage has found is masked before the next stage, so spans never overlap. In
-doubt text is protected: one word too many costs a little space, one digit too few falsifies a fact.
+The stages run in the order of the tables. What one stage finds is masked for the next, so spans never overlap. In doubt, text is
+protected: one word too many costs a little space, one digit too few falsifies a fact.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Passages quoted word for word from earlier messages.
 
-The values that recall and summaries hand to whoever renders them. Passages are chosen in ``recall`` and ``shorten.summary``.
+These are the values that recall and summaries pass to whatever renders them. Passages are chosen in ``recall`` and
+``shorten.summary``.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 This module finds where one record ends and the next begins on a line, the objects of lists in JSON, and the rows of tables and
 lists. Values are read and shortened in ``shorten.kinds.json_text``.
 
-What a search returns is a list of texts. Each is a paragraph of its own: it neither limits nor introduces what the next one says.
+The result of a search is a list of texts, each a paragraph of its own: it neither limits nor introduces the next one.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Abbreviations whose full stop does not end a sentence ("Ms. Duarte", "3 Mio. Euro", "рис. 5").
 
-This module corrects the segmenter: cuts after short forms that it takes for ends of sentences, and the month that it takes for a
-short form. Texts are cut in ``sentences``. The words are in ``lexicon/short_forms.txt``, by what follows them: a small letter, a
-number, a capital.
+This module corrects the segmenter: cuts after short forms that it takes for ends of sentences, and a month that it takes for a
+short form. Texts are cut in ``sentences``. The words are in ``lexicon/short_forms.txt``, grouped by what follows them: a small
+letter, a number, a capital.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """Speech without punctuation: dictation, and transcripts of videos whose lines end at a length limit.
 
-This module finds the stretches of a text that are such speech, and where their passages begin. Sentences that have an end are in
-``sentences``, lines that say who speaks in ``dialogue.transcripts``.
+This module finds stretches of such speech in a text, and where their passages begin. Sentences with an end are in ``sentences``,
+lines that say who speaks in ``dialogue.transcripts``.
 
-Where a sentence ends cannot be told there, and one line alone is half a sentence. A passage has some 20 to 50 words, begins where
-the speaker goes on to something ("so", "and then"), never behind a word that leads on ("the", "you") nor with one that leans on
-what stands in front ("because", "unless", "but").
+The end of a sentence cannot be recognised there, and a single line is half a sentence. A passage has about 20 to 50 words and
+begins where the speaker moves on ("so", "and then"), never after a word that leads on ("the", "you"), nor with one that leans on
+what came before ("because", "unless", "but").
 """
 
 from __future__ import annotations

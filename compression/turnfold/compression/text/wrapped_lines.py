@@ -3,10 +3,10 @@
 This module finds the line breaks at which a sentence goes on. Where sentences end is decided in ``sentences``; blocks are in
 ``protect``.
 
-A line goes on where it has not ended and the next one begins with a small letter. Where that one begins with a capital or a
-figure, or the script has neither, the widths tell: whoever breaks at a column does so where the next word does not fit. In doubt
-a line goes on: what is taken for one sentence costs tokens, half a sentence may say the opposite. So it does where the next one
-begins with a word and a colon, "parts: ...", but not from one such line to another: these are settings, or people who speak.
+A line continues if it has not ended and the next one begins with a small letter. If that one begins with a capital or a figure,
+or the script has neither, the widths decide: a text wrapped at a column breaks where the next word does not fit. In doubt a line
+continues: joining too much costs tokens, half a sentence may say the opposite. A line also continues if the next one begins with
+a word and a colon ("parts: ..."), but not from one such line to another: these are settings, or people speaking.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@ This module finds these lines by where dates, names, dashes and quotation marks 
 in ``dialogue.transcripts`` and ``dialogue.turns``, one line with a name and a time in ``heads``; ``ties.layout`` ties them to
 what they belong to.
 
-Pages name their writers in lines of their own: a name, perhaps how many messages he wrote, and when. Where such lines follow on
-each other with nothing said between, they are a timetable or captions, and name nobody.
+Pages name their writers on separate lines: a name, perhaps the number of their messages, and a time. If such lines follow each
+other with nothing said in between, they are a timetable or captions, and name nobody.
 """
 
 from __future__ import annotations

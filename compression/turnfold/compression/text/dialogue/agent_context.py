@@ -1,11 +1,11 @@
 """Messages in the user's name that a coding agent sends, not written by a user.
 
-This module recognises such a text: a project's instructions, and which tools and skills there are. A message that holds one stays
-as it is (``wire.message``).
+This module recognises such texts: a project's instructions, and lists of tools and skills. A message that contains one stays
+unchanged (``wire.message``).
 
-Codex puts `AGENTS.md` into the first message of the user's role, Claude Code `CLAUDE.md` and its lists of tools and skills into
-reminders. All that the agent does later rests on them, as it does on system messages, and nothing repeats them. Reminders of
-the moment, such as that a file has changed, are not meant.
+Codex puts `AGENTS.md` into the first user message; Claude Code puts `CLAUDE.md` and its lists of tools and skills into reminders.
+Everything that the agent does later depends on them, as it does on system messages, and nothing repeats them. Momentary
+reminders, such as that a file has changed, are not meant.
 """
 
 from __future__ import annotations

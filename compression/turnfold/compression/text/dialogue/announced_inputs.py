@@ -3,8 +3,8 @@
 This module recognises such a message. What is done with it is decided in ``fold.course``. Examples of such inputs with their
 answers are in ``worked_examples``, orders in single sentences in ``standing.orders``, single words in ``lexicon/inputs.txt``.
 
-Such a message is the program of all that follows, as worked examples are: no input shares words with the rule that it falls
-under.
+Such a message is the program for everything that follows, as worked examples are: no input shares words with the rule that
+applies to it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Statements that bind advice without being named: who asks for a dessert need not repeat an intolerance.
+"""Statements that bind advice without being named: whoever asks for a dessert need not repeat an intolerance.
 
 This module tells whether a message asks for advice on something that such statements bind, and finds the sentences that state it.
 They are quoted in ``recall.bound``; single words are in ``lexicon/bindings.txt``.

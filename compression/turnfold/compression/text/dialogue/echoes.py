@@ -3,9 +3,9 @@
 This module tells whether an answer is such an echo. What follows is decided in ``recall.later``; nods that say nothing are in
 ``requests.EMPTY``.
 
-An echo is short, stands right behind what it repeats, and has no word and no figure that does not stand there, but for the words
-with which it begins ("All right: ...") and the numbers of its own list. What answers a question is none, nor what names one of
-several things that were offered ("Coffee." to "Tea, coffee or juice").
+An echo is short, directly follows what it repeats, and has no word or figure that does not occur there, except for its opening
+words ("All right: ...") and the numbers of its own list. An answer to a question is not an echo, nor is one that names one of
+several things offered ("Coffee." to "Tea, coffee or juice").
 """
 
 from __future__ import annotations

@@ -5,9 +5,9 @@ answers", "write the minutes", "what is still open?"). Requests for a summary, o
 that the conversation made is in ``wanted.works``. Which passages make up the whole is decided in ``recall.cover``; single words
 are in ``lexicon/overall.txt``.
 
-Such a request shares no words with what it needs. It names a number of things by whose they are ("all my answers"), by what we
-did ("every bug we found"), or by a time ("all decisions so far"); or it names the conversation itself; or what stands at its end,
-whatever was said: the minutes, the next steps, what is open.
+Such a request shares no words with what it needs. It names a number of things by their owner ("all my answers"), by what was done
+("every bug we found"), or by a time ("all decisions so far"); or it names the conversation itself, or something that comes at the
+end of any conversation: the minutes, the next steps, what is open.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 This module tells lines that somebody wrote from lines that a program wrote. A pasted text is shortened in ``shorten``; standing
 orders themselves are in ``orders``.
 
-In doubt a line is somebody's own: a line of output that is kept costs a few tokens, a lost request costs the answer.
+In doubt a line counts as a person's: keeping a line of output costs a few tokens, losing a request costs the answer.
 """
 
 from __future__ import annotations

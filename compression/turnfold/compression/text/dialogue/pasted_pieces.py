@@ -3,8 +3,8 @@
 This module tells which messages are the pieces of one text, and what number a piece has. Which text is meant, and what is quoted
 of it, is decided in ``recall.wholes``; single words are in ``lexicon/pieces.txt``.
 
-Long messages of a user between which the other side says next to nothing are pieces of one text where something ties them: labels
-that count, a word for going on, headings whose numbers count on, or a sentence that was broken off.
+A user's long messages, between which the other side says next to nothing, are pieces of one text if something connects them:
+labels that count, a word for going on, headings whose numbers continue, or a sentence that was broken off.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 This module tells whether a passage shows such a line. Edits are found in ``text.file_edits``; what follows is decided in
 ``recall.choosing`` and ``shorten.summary``.
 
-A line counts only where the edit and the message speak of the same file, since the same line may stand in many. It stands again
-if a later edit brings it back, or a later result shows it.
+A line counts only if the edit and the message concern the same file, since many files may contain it. It is valid again if a
+later edit restores it, or a later result shows it.
 """
 
 from __future__ import annotations

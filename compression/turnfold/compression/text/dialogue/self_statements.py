@@ -4,9 +4,9 @@ This module weighs how much speaks for a sentence being such a statement, by its
 Standing orders are in ``standing.orders``, signals of a whole conversation in ``signals``, the words themselves in
 ``lexicon/statements.txt``. Sentences are chosen elsewhere.
 
-A statement is told from talk by what it is made of: somebody speaks of their own things (*own*) in words of lasting states
-(*lasting*) or of limits (*limit*), or of the task (*task*) with something that cannot be guessed again (a figure, a code, a
-name). Words of the day (*passing*) and of courtesy (*social*) speak against it.
+A statement differs from small talk in what it is made of: somebody speaks of their own things (*own*) in words for lasting states
+(*lasting*) or limits (*limit*), or of the task (*task*) with something that cannot be guessed again (a figure, a code, a name).
+Words for the day (*passing*) and courtesies (*social*) speak against it.
 """
 
 from __future__ import annotations

@@ -3,10 +3,10 @@
 This module tells which short message gives a new value of such a figure. Messages that say that something changed are in
 ``updates``; what follows is decided in ``recall.later``; the words are in ``lexicon/updates.txt``.
 
-A figure stands for what is counted behind it ("9 gold", "640 g spaghetti"), or for the label in front of it, where a sign joins
-them or a limit follows ("Total: 80", "HP 15/24"). Of one speaker, the newest message updates all older ones that tell another
-figure for the same. A measure ("5 minutes") may be of anything, so its messages need a word in common; so do those of users,
-who seldom keep count.
+A figure belongs to what is counted behind it ("9 gold", "640 g spaghetti"), or to the label in front of it if a sign joins them
+or a limit follows ("Total: 80", "HP 15/24"). A speaker's newest message updates all their older ones that give another figure for
+the same thing. A measure ("5 minutes") may be of anything, so its messages need a word in common; so do users' messages, since
+users seldom keep count.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 This module knows the forms of such a sentence. What it is answered with is decided in ``recall``; a work that is asked for again
 is in ``wanted.works``, requests for the beginning as such are in ``requests``.
 
-Whoever asks for a thing twice in such words says them twice: the earlier request looks more like the new one than the message
-that told the thing does, and holds nothing.
+Whoever asks for a thing twice in such words repeats the words: the earlier request resembles the new one more than the message
+with the answer does, and contains nothing.
 """
 
 from __future__ import annotations

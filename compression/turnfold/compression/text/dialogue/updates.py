@@ -1,12 +1,12 @@
 """Messages that replace an earlier statement: "they moved it, Friday now", "the 14th, not the 12th".
 
 This module tells which message updates which. What follows is decided in ``shorten.told`` and ``recall.later``. Things that are
-taken back by their names are in ``withdrawals``, the words in ``lexicon/updates.txt``.
+taken back by name are in ``withdrawals``, the words in ``lexicon/updates.txt``.
 
-A message updates another of the same speaker if it denies a value that the other told ("not the 12th"), or says that something
-changed ("now", "moved"), or that it is a correction ("no sorry, Thursday"), and tells a value of the same kind: a day, a time, a
-date, a figure with the same unit. A bare figure tells nothing of its kind, and must be denied. Of several earlier messages it
-updates the one that shares most of its words, of equal ones the last.
+A message updates another of the same speaker if it denies a value that the other gave ("not the 12th"), says that something
+changed ("now", "moved"), or is a correction ("no sorry, Thursday"), and gives a value of the same kind: a day, a time, a date, a
+figure with the same unit. A bare figure does not show its kind, and must be denied. Of several earlier messages it updates the
+one that shares most of its words; among equals, the last.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """Messages that withdraw something by its name: "let's drop Celery", "forget what I said about Hakone".
 
-This module tells which message takes back what which said. Values that are stated anew are in ``updates``, the words themselves
-in ``lexicon/updates.txt``.
+This module finds the message that takes back something, and what it takes back. Values that are stated anew are in ``updates``,
+the words themselves in ``lexicon/updates.txt``.
 
-A clause with a word of withdrawal ("drop", "no longer", "instead of"), or one that denies a thing where another is put in its
-place ("not the Ryanair one, but"), names what is taken back. Of the words in it the one that the fewest earlier messages have
-tells which of these it is about; a word that many have tells nothing.
+A clause with a word of withdrawal ("drop", "no longer", "instead of"), or one that denies a thing and puts another in its place
+("not the Ryanair one, but"), names what is taken back. Of its words, the one in the fewest earlier messages shows which of these
+it is about; a word in many of them shows nothing.
 """
 
 from __future__ import annotations

@@ -4,9 +4,9 @@ This module recognises the forms that one example shares with the next. How many
 is decided in ``fold.course``.
 
 Few-shot prompts (Brown et al. 2020, "Language Models are Few-Shot Learners") are sent as turns too: inputs as a user's messages,
-answers as the assistant's. They are the program, and nothing of them can be recalled in its place: what counts is that they stand
-there, whole and in pairs. They differ from a talk in that all inputs begin with the same words, as a template does, and that
-all answers have a form that a program reads.
+answers as the assistant's. They are the program, and quoting a part cannot replace them: they must be there, whole and in pairs.
+They differ from a conversation in that all inputs begin with the same words, as a template does, and all answers have a form that
+a program reads.
 """
 
 from __future__ import annotations

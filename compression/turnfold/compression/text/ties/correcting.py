@@ -1,9 +1,9 @@
 """The reach of a correction, note or head: the rest of its line, its speaker's last words, a list, figures.
 
-This module pairs a sentence with one that corrects, qualifies or heads it, by where that one stands. Which words begin a
-correction is known to ``pieces``; corrections of the adjacent sentence are in ``statements``.
+This module pairs a sentence with one that corrects, qualifies or heads it, judging by where the latter stands. The words that
+begin a correction are in ``pieces``; corrections of the adjacent sentence are in ``statements``.
 
-`may_correct` asks the whole text once. Each rule looks a bounded number of sentences back: all are linear.
+`may_correct` checks the whole text once. Each rule looks back a bounded number of sentences: all are linear.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """Cues: the listed phrases of sentences (``lexicon/ties.txt``), and bits for cue words by their position: anywhere, first, last,
 or one after another.
 
-This module has the phrases and words that rules of ties look for in many sentences, and looks all of them up at once, in columns.
-What follows for a sentence that has such a word is up to the rule.
+This module holds the phrases and words that rules of ties look for in many sentences, and looks all of them up at once, in
+columns. What follows from such a word is up to the rule.
 
-A rule that asks for a cue costs a sentence one look at a number; a set of words costs five times as much. A cue may promise more
-than it keeps: where it asks for one word behind another, any of its first words may stand in front of any of its second ones.
+Checking a cue costs a rule one look at a number per sentence; a set of words costs five times as much. A cue may be set too
+often: if it stands for one word after another, any of its first words may precede any of its second ones.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Distant text that a sentence needs: titles, notes, postscripts, moods, other lines on the same thing.
 
-This module pairs a sentence with one that it needs, by the structure of a text more than by its words. The properties of one
-sentence are in ``pieces``; ties by a sentence's own first words are in ``near``.
+This module pairs a sentence with one that it needs, judging by the structure of a text rather than by its words. The properties
+of one sentence are in ``pieces``; ties by a sentence's own first words are in ``near``.
 
-Each rule looks for its sign in the whole text first, and from each sign at a bounded number of sentences: all are linear.
+Each rule first looks for its sign in the whole text, then at a bounded number of sentences around each sign: all are linear.
 """
 
 from __future__ import annotations
@@ -315,7 +315,7 @@ def _footnoted(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
 
 
 def _is_apart(said: str, mark: str) -> bool:
-    """Whether stars do not stand in pairs, as around words that are stressed; a list's bullet aside, where words are marked."""
+    """Whether stars do not come in pairs, as around stressed words; a list's bullet does not count where words are marked."""
     if mark[0] != "*":
         return True
     return (said.count(mark) - bool(_BULLET.match(said) and said.count("*") > 1)) % 2 == 1

@@ -1,11 +1,12 @@
 """Additions to a message by its own author before anyone else writes: "Everybody is off on Friday", "except the hotline".
 
-It is about two messages in a row by one speaker of a chat, of which the second is short. Who speaks is known to ``statements``;
-an objection of another speaker is in ``near``. Messages of a conversation that are not one text are not its concern.
+This module deals with two consecutive messages of one speaker in a chat, the second of them short. Who speaks is known to
+``statements``; objections by another speaker are in ``near``. Messages of a conversation that are not one text are handled
+elsewhere.
 
-In a chat people correct, limit and take back in a message of its own, in words that no list has. A short one that comes next is
-about the one before it. Of somebody who writes one line after the other nothing is told: that is a log. Names without times tell
-a chat where there are two of them; of one name alone they may be fields of records.
+In a chat, people correct, limit and take back in a separate message, in words that no list contains. A short message that comes
+next is about the one before it. This does not hold for somebody who writes one line after another: that is a log. Names without
+times indicate a chat if there are two of them; a single name may be a field of records.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ def follow_up_ties(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
 
 
 def _speakers(pieces: Sequence[StatementPiece]) -> frozenset[str]:
-    """Who may speak in it: names behind times, and other labels where there are two of them or more."""
+    """Possible speakers of a text: names after times, and other labels if there are at least two."""
     labels = [piece.text for piece in pieces if piece.kind == "label"]
     stamped = {_name(label) for label in labels if STAMPED.match(f"{label}.")}
     named = {_name(label) for label in labels}

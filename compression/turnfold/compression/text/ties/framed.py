@@ -1,14 +1,14 @@
 """The frame of a line in structures without a rule of their own: timetables, price lists, cards, rosters, outlines, menus.
 
-For each line of such a text, it finds the lines without which it must not be read. Marks of a known kind are in ``marked_lines``
-and ``heads``; words are read in the other files of ties.
+For each line of such a text, this module finds the lines without which it must not be read. Marks of a known kind are in
+``marked_lines`` and ``heads``; words are read in the other files of ties.
 
-Whatever a page is, it has few ways to say what a line is about. A line is about the first one of its paragraph, about the last
-line that is nothing but a name, about what it is indented under, about the names of its columns; a line that is a paragraph of
-its own is about all that follows; what stands below with a sign that the line has is a note on it; and a short title, or a
-remark that ends the page, is about everything. Each of these lines is short, so in doubt a line is shown with it.
+Whatever kind of page it is, there are few ways to say what a line is about. A line is about the first line of its paragraph, the
+last line that is only a name, the line that it is indented under, and the names of its columns. A line that is a paragraph of its
+own is about everything that follows. A line below that has the same sign is a note on it. A short title, or a remark that ends
+the page, is about everything. Each of these lines is short, so in doubt it is shown too.
 
-Everything goes through the lines once; each line has a bounded number of others: linear.
+One pass over the lines, each compared with a bounded number of others: linear.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class _PageLine(NamedTuple):
 
     @property
     def is_free(self) -> bool:
-        """Whether it is no sentence, and no item of a list, which has a head of its own."""
+        """Whether it is neither a sentence nor an item of a list, which has a head of its own."""
         return self.is_scrap and ITEM.match(self.body) is None
 
     @property
@@ -178,7 +178,7 @@ def _paragraphs(read: Sequence[_PageLine]) -> list[list[_PageLine]]:
 
 
 def _is_paged(paragraph: Sequence[_PageLine]) -> bool:
-    """Whether at least half of its lines are no sentences, nor what people say to each other."""
+    """Whether at least half of its lines are neither sentences nor what people say to each other."""
     scraps = [len(line.body) for line in paragraph if line.is_scrap]
     if len(paragraph) < 2 or 2 * len(scraps) < len(paragraph):
         return False
@@ -252,7 +252,7 @@ def _tells_figures(cells: Sequence[str]) -> bool:
 
 
 def _under_titles(paragraphs: Sequence[Sequence[_PageLine]], paged: Sequence[bool]) -> Iterator[tuple[int, int]]:
-    """Paragraphs and the last line before them that is one of its own; and the title of the page, of which all are."""
+    """Paragraphs and the last one-line paragraph before them; and the title of the page, which heads all of them."""
     top = [line.at for line in paragraphs[0]] if _is_title(paragraphs[0]) else []
     above: int | None = None
     for paragraph, is_paged in zip(paragraphs, paged, strict=True):
@@ -296,7 +296,7 @@ def _notes(body: str) -> list[re.Match[str]]:
 
 
 def _in_records(paragraphs: Sequence[Sequence[_PageLine]]) -> Iterator[tuple[int, int]]:
-    """The lines of a record and its first field, by whose name others begin too: "User-agent: *"."""
+    """The lines of a record and its first field, if other records begin with a field of that name: "User-agent: *"."""
     fields = [FIELD.match(paragraph[0].body) for paragraph in paragraphs]
     often = Counter(field["name"].lower() for field in fields if field)
     for paragraph, field in zip(paragraphs, fields, strict=True):
@@ -305,7 +305,7 @@ def _in_records(paragraphs: Sequence[Sequence[_PageLine]]) -> Iterator[tuple[int
 
 
 def _with_last_words(paragraphs: Sequence[Sequence[_PageLine]], is_paged: Sequence[bool]) -> Iterator[tuple[int, int]]:
-    """All lines and the remarks that end the page; what somebody asks below it is none."""
+    """All lines and the remarks that end the page; a question below it is no such remark."""
     last = paragraphs[-1]
     said = [line for line in last if line.body.endswith(_ENDS) and not line.body.endswith(QUESTION_MARKS)]
     if len(last) <= _LAST_LINES and len(said) == len(last) and sum(line.words for line in last) <= _LAST_WORDS:

@@ -1,10 +1,10 @@
 """What governs the sentences behind it: a time up to the next one, indirect speech, a question of what is false, brackets.
 
-This module pairs a sentence with one that says when, by whom or how far it is meant, by the form of that one: for example a
-remark on the text itself, or an exception that somebody adds in a chat. Heads with a colon or on a line of their own are in
-``near`` and ``status``, limits after a claim in ``over_details``.
+This module pairs a sentence with one that says when, by whom or how far it is meant, judging by the form of the latter: for
+example a remark on the text itself, or an exception that somebody adds in a chat. Heads with a colon or on a line of their own
+are in ``near`` and ``status``, limits after a claim in ``over_details``.
 
-The words of the whole text are asked first; each rule looks a bounded number of sentences away: all are linear.
+Each rule first checks the words of the whole text, then looks a bounded number of sentences away: all are linear.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def _between_times(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
 
 
 def is_from_a_time(piece: StatementPiece) -> bool:
-    """Whether it begins with a time from which on, or up to which, something holds: "As of 1 July ..."."""
+    """Whether it begins with a time from which, or until which, something holds: "As of 1 July ..."."""
     if piece.dense:
         return piece.body.startswith(_TIMES_DENSE)
     if not piece.said or piece.said[0] not in _FROM:
@@ -105,7 +105,7 @@ def _reported(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
 
 
 def _tested(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
-    """ "Which of these is false? Sound is faster than light.": what stands behind such a question."""
+    """ "Which of these is false? Sound is faster than light.": the sentences after such a question."""
     for i, piece in enumerate(pieces):
         if piece.asks and not piece.kind and not _ASKED_WRONG.isdisjoint(piece.said):
             yield from ((k, i) for k in _rest_of_line(pieces, i))
@@ -120,7 +120,7 @@ def _bracketed(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
 
 
 def _of_the_text(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
-    """ "Two for the price of one. The offer was valid in May.": what is said before the text names and dates itself."""
+    """ "Two for the price of one. The offer was valid in May.": the sentences before one that names and dates the text itself."""
     for i, piece in enumerate(pieces):
         said = piece.said
         if not i or piece.starts_line or piece.kind or piece.asks or not 2 < len(said) <= _REMARK_WORDS:

@@ -1,6 +1,6 @@
 """Features of a whole text, so that rules skip what it does not contain.
 
-They are found once for all sentences of a text. The properties of one sentence are in ``pieces``, the lists of telling words in
+They are found once for all sentences of a text. The properties of one sentence are in ``pieces``, the lists of cue words in
 ``cues``.
 """
 
@@ -38,7 +38,7 @@ class _Hearable(Protocol):
 
 
 class Hints:
-    """What a whole text holds, so that a sentence is not asked for what stands nowhere in it."""
+    """Features of a whole text, so that no sentence is checked for what the text does not contain."""
 
     def __init__(self, text: str) -> None:
         self.ascii = text.isascii()

@@ -64,7 +64,7 @@ def interruptions(text: str) -> list[Range]:
 
 
 def _pages(text: str) -> Iterator[Range]:
-    """A paragraph without an end, and the next one that begins with a small letter, of which there are few in a page's text."""
+    """A paragraph without an end, and the next one that begins with a small letter; few in a page's text do."""
     if not any(_is_unended(text, blank.start()) for blank in _BLANK_LINE.finditer(text)):
         return
     open_at, seen = -1, 0  # where a paragraph stops that has no end, and how many came behind it

@@ -1,10 +1,10 @@
 """What belongs together by its place on the page: an enumeration that is one sentence, what a mail quotes and who wrote it,
 a term and its definition, an outcome below what was proposed.
 
-This module pairs a sentence with one that it needs, by indentation, marks and line ends. Ties by words are in the other files of
-ties, titles without a mark in ``farther`` and ``framed``, lines of data in ``heads``.
+This module pairs a sentence with one that it needs, judging by indentation, marks and line ends. Ties by words are in the other
+files of ties, titles without a mark in ``farther`` and ``framed``, lines of data in ``heads``.
 
-Each rule goes through the text once and looks a bounded number of sentences back: all are linear.
+Each rule goes through the text once and looks back a bounded number of sentences: all are linear.
 """
 
 from __future__ import annotations
@@ -162,7 +162,7 @@ def _placed(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
 
 
 def _under_bold(pieces: Sequence[StatementPiece]) -> list[Pair]:
-    """What stands under a bold line and that line, where there are several: "**Anna** / Blockers: none"."""
+    """The lines below a bold line and that line, if there are several bold lines: "**Anna** / Blockers: none"."""
     bold = {i for i, piece in enumerate(pieces) if not piece.kind and piece.starts_line and _BOLD.fullmatch(piece.text)}
     if len(bold) < _FEWEST_BOLD:
         return []
@@ -177,7 +177,7 @@ def _under_bold(pieces: Sequence[StatementPiece]) -> list[Pair]:
 
 
 def _under_parents(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
-    """A heading and the one that it stands under, where that is not the only one of its level: "### Fixed" of "## 2.0"."""
+    """A heading and the one above it in the hierarchy, unless that is the only one of its level: "### Fixed" of "## 2.0"."""
     levels = {i: _level(piece.text) for i, piece in enumerate(pieces) if piece.kind == "heading"}
     several = [*levels.values()]
     above: list[int] = []
@@ -222,8 +222,9 @@ def _is_short(piece: StatementPiece) -> bool:
 
 
 def _priced(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
-    """An amount that is a line of its own, the line close above it, which says of what, and the one below that says per what:
-    "Battery 36 V / € 119.00", "$14 / per member and month"."""
+    """An amount on a line of its own, the line just above it that says what it is for, and the one below that gives its unit:
+    "Battery 36 V / € 119.00", "$14 / per member and month".
+    """
     for i, piece in enumerate(pieces):
         if not i or piece.kind or not piece.starts_line or not PRICE.fullmatch(piece.text):
             continue
@@ -250,7 +251,7 @@ def _signed(text: str, pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
 
 
 def _quoted(text: str, pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
-    """What a mail quotes: a sentence inside a line and the one that holds the line's marks; all and "On Monday Ana wrote:"."""
+    """What a mail quotes: a sentence inside a line and the one with the line's marks; all of it and "On Monday Ana wrote:"."""
     wrote: list[int] = []  # by depth which sentence says who wrote what is quoted there, -1 where none does
     for i, piece in enumerate(pieces):
         line = text.rfind("\n", 0, piece.span.start) + 1

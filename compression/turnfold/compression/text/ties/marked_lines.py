@@ -1,5 +1,5 @@
-"""Lines that others are not to be read without, told by marks in them: a note below its sign, an element around what it holds,
-the first line of a request above its answer, the names of columns above their rows, what a line is indented under.
+"""Lines without which others must not be read, recognised by marks: a note below its sign, an element around its content, the
+first line of a request above its answer, column names above their rows, what a line is indented under.
 
 This module finds them in text that is shown line by line, and for requests also among sentences. Heads, sections and remarks are
 in ``heads``, notes below sentences in ``farther``.
@@ -55,8 +55,9 @@ def noted(lines: Sequence[str]) -> dict[int, int]:
 
 
 def in_elements(lines: Sequence[str]) -> dict[int, int]:
-    """By index of a line of XML how far above it the element opens that it stands in, where that one has fields:
-    ``<order status="cancelled">``."""
+    """By index of a line of XML, how far above it the element around it opens, if that element has fields: ``<order
+    status="cancelled">``.
+    """
     if not any(line.lstrip().startswith("<") for line in lines) or any(sign in line for line in lines for sign in _PAGE):
         return {}
     found: dict[int, int] = {}
@@ -88,8 +89,9 @@ def exchanged(lines: Sequence[str]) -> dict[int, int]:
 
 
 def continued(lines: Sequence[str]) -> dict[int, int]:
-    """By index of a row whose cells stand in columns the distance to the indented line close below it that has none: what was
-    paid, why a value is not reliable."""
+    """By index of a row of cells in columns, the distance to an indented line just below it without cells: what was paid, why a
+    value is unreliable.
+    """
     return {
         i: -1
         for i, (line, below) in enumerate(pairwise(lines))
@@ -101,13 +103,13 @@ def continued(lines: Sequence[str]) -> dict[int, int]:
 
 
 def priced(lines: Sequence[str]) -> dict[int, int]:
-    """By index of an amount that is a line of its own how far above it the line stands that says of what."""
+    """By index of an amount on a line of its own, how far above it the line is that says what it is for."""
     found = {i for i, line in enumerate(lines) if len(line) <= _LONGEST_PRICE and PRICE.fullmatch(line)}
     return {i: 1 for i in found if i and i - 1 not in found and lines[i - 1].strip()}
 
 
 def qualified(lines: Sequence[str]) -> dict[int, int]:
-    """By index of an amount that is a line of its own the distance to the line below it that says per what: "$14 / per month"."""
+    """By index of an amount on a line of its own, the distance to the line below it that gives its unit: "$14 / per month"."""
     return {
         i: -1
         for i, (line, below) in enumerate(pairwise(lines))
@@ -122,7 +124,7 @@ def says_per_what(line: str) -> bool:
 
 
 def openings(text: str) -> dict[int, tuple[tuple[int, int], ...]]:
-    """By the place of a line's beginning the ranges of the lines that open what it stands in, the outermost first."""
+    """By the start of a line, the ranges of the lines that open what it is inside, the outermost first."""
     if "{" not in text and "</" not in text and " HTTP/" not in text:
         return {}
     lines = text.split("\n")

@@ -1,8 +1,8 @@
 """What a sentence needs by its first words or its place: its label, its heading, the line that introduces it, what it answers,
 corrects or points back to.
 
-This module pairs a sentence with one that it needs, by how the later one begins or by what stands above it. What is one statement
-is decided in ``statements``; other signs of a tie are in ``following`` and its neighbours.
+This module pairs a sentence with one that it needs, judging by how the later one begins or by what stands above it. What counts
+as one statement is decided in ``statements``; other signs of a tie are in ``following`` and its neighbours.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def near_ties(pieces: Sequence[StatementPiece]) -> list[tuple[int, int]]:
 
 
 def _pointing_back(pieces: Sequence[StatementPiece]) -> list[tuple[int, int]]:
-    """Sentences whose first words point back, and an answer or objection of another speaker, with what they are about."""
+    """Sentences whose first words point back, and answers or objections of another speaker, each with what they are about."""
     found: list[tuple[int, int]] = []
     meaning = pieces[0].hints.meaning
     if not meaning and not any(piece.may_be_tied for piece in pieces if not piece.stands_alone):
@@ -241,7 +241,7 @@ def _depth(styles: list[tuple[int, tuple[str | None, ...]]], piece: StatementPie
 
 
 def _below_item(pieces: Sequence[StatementPiece], i: int, parent: int) -> list[tuple[int, int]]:
-    """An item and the one that it stands under; that one needs it too where it limits it: "  - Exception: small tables."."""
+    """An item and the one that it belongs to; the latter needs it too if the item limits it: " - Exception: small tables."."""
     opens = pieces[i].opens
     limits = not _LIMITING.isdisjoint(opens) and (pieces[i].opposes or "conditions" in opens)
     return [(i, parent), (parent, i)] if limits else [(i, parent)]
@@ -262,8 +262,8 @@ def _judges_ahead(piece: StatementPiece) -> bool:
 
 
 def _governed(pieces: Sequence[StatementPiece], i: int, leads: Sequence[bool]) -> range:
-    """The sentences that the one at `i` governs: the rest of its line, else the list, block or line behind it. For one that leads
-    to all lines of its paragraph they are told elsewhere.
+    """The sentences that the one at `i` governs: the rest of its line, else the list, block or line after it. If it leads to all
+    lines of its paragraph, these are found elsewhere.
 
     In a line it is the rest up to the next sentence that governs, which is governed itself: all pairs would be quadratic.
     """

@@ -3,7 +3,7 @@
 This module pairs a numbered item with the sentence that says when it does not hold. Limits that name no number are in the other
 files of ties; places in an order ("the first of these") are in ``pointing``.
 
-The whole text is asked first whether it refers to any number; each reference is looked up in a table: all is linear.
+The whole text is first searched for references to a number; each reference is then looked up in a table: all is linear.
 """
 
 from __future__ import annotations

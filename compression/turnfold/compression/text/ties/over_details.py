@@ -1,13 +1,13 @@
 """What limits a claim over the details between: "Members may use the boat. Fuel is free. The key is inside. It needs a pass.".
 
-This module finds sentences that take back, limit or set a condition for what was said up to four sentences earlier in their line.
-For the adjacent sentence, that is done in ``near`` and ``following``; corrections after a label are in ``correcting``.
+This module finds sentences that take back, limit or set a condition for something said up to four sentences earlier in their
+line. The adjacent sentence is handled in ``near`` and ``following``; corrections after a label are in ``correcting``.
 
-A limit speaks of what its paragraph is about, and details may stand between. That a sentence is one is told by its form: it
-points back ("it ends", "that is for the red kind"), says what came of something or for whom it is otherwise, corrects, or asks
-for what it takes to do what is allowed.
+A limit is about the subject of its paragraph, and details may come between. It is recognised by its form: it points back ("it
+ends", "that is for the red kind"), says what came of something or for whom it is different, corrects, or names what is needed to
+do what is allowed.
 
-Each rule looks a bounded number of sentences back: all are linear.
+Each rule looks back a bounded number of sentences: all are linear.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ def _is_parted(said: Sequence[str]) -> bool:
 
 
 def _shifts(piece: StatementPiece) -> bool:
-    """Whether it begins with what is so now or came since, or with for whom it is otherwise: "Whoever owes rent ..."."""
+    """Whether it begins with what holds now or since, or with those for whom it is different: "Whoever owes rent ..."."""
     if piece.dense:
         return piece.body.startswith(_SHIFTS_DENSE) or any(map(piece.body[:_DENSE_START].__contains__, _WHOEVER_DENSE))
     if is_from_a_time(piece):
@@ -151,7 +151,7 @@ def _points_back(piece: StatementPiece, bits: int) -> bool:
 
 
 def _corrects(piece: StatementPiece, bits: int) -> bool:
-    """Whether it objects, corrects, or is a condition without a subject of its own."""
+    """Whether it objects, corrects, or is a condition without a subject."""
     opens = piece.opens
     if opens and ("restricts" in opens or ("amends" in opens and piece.amends) or ("objects" in opens and piece.breaks_off)):
         return True

@@ -1,9 +1,9 @@
 """Sentences that belong together in a paragraph: a claim and a later limit, cases and "otherwise", a head and its line.
 
-This module pairs a sentence with one that it needs, by their places in a paragraph or list and by closed classes of words. Ties
-to the adjacent sentence are in ``near`` and ``following``, pronouns in ``pointing``.
+This module pairs a sentence with one that it needs, judging by their places in a paragraph or list and by closed classes of
+words. Ties to the adjacent sentence are in ``near`` and ``following``, pronouns in ``pointing``.
 
-Each rule asks the words of the whole text first, and looks a bounded number of sentences back: all are linear.
+Each rule first checks the words of the whole text, then looks back a bounded number of sentences: all are linear.
 """
 
 from __future__ import annotations
@@ -202,8 +202,9 @@ def _all_others(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
 
 
 def _may_limit(piece: StatementPiece, bits: int) -> bool:
-    """Whether it may limit what was said shortly before it: it denies, excludes, or says for whom, when or where something
-    else holds. `bits`: its cues."""
+    """Whether it may limit what was said shortly before it: it denies, excludes, or says for whom, when or where something else
+    applies. `bits`: its cues.
+    """
     said = piece.said
     if not said or len(said) > _LIMIT_WORDS or piece.asks:
         return False
@@ -244,7 +245,7 @@ def _limited(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
 
 
 def _of_all(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
-    """ "All staff have access." and what is said next: of whom it is not true is often said without a word that tells."""
+    """ "All staff have access." and the next sentence: exceptions are often stated without any cue word."""
     piece = pieces[i]
     if piece.item or piece.asks:
         return

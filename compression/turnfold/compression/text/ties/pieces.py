@@ -1,7 +1,7 @@
 """One sentence with its properties: does it answer, withdraw, restrict, point back?
 
-This module answers such questions about one sentence. The lists of telling phrases are in ``cues``; which sentences are one
-statement, or need each other, is decided in ``statements``.
+This module answers such questions about one sentence. The lists of phrases are in ``cues``; which sentences are one statement, or
+need each other, is decided in ``statements``.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ def may_object(text: str) -> bool:
 
 
 class StatementPiece:
-    """One sentence and what is asked of it."""
+    """One sentence and its properties."""
 
     __slots__ = (
         "_begin",
@@ -178,7 +178,7 @@ class StatementPiece:
         self.stands_alone = size > _SHORT_WORDS and not (opens or kind or item or hints.dense or narrows)
 
     def _is_bare_addition(self) -> bool:
-        """Whether it stands in brackets, or is short and without a verb of its own."""
+        """Whether it is in brackets, or short and without a verb of its own."""
         start, _, kind = self.span
         if self._whole[start] in "(（" and not _CLOSING.isdisjoint(self.tail(12).rstrip()[-2:]):
             return True
@@ -201,7 +201,7 @@ class StatementPiece:
 
     @property
     def may_be_tied(self) -> bool:
-        """Whether it may answer, restrict, amend or follow what stands in front of it, or be its condition."""
+        """Whether it may answer, restrict, amend or follow what comes before it, or be its condition."""
         return self.narrows or not self.hints.rare.isdisjoint(_TYING_RARE) or not _TYING.isdisjoint(self.opens)
 
     @property
@@ -249,7 +249,7 @@ class StatementPiece:
                         yield name
 
     def holds_rare(self, name: str) -> bool:
-        """`holds`, for the lists of which most texts have nothing."""
+        """`holds`, for lists of which most texts contain nothing."""
         return name in self.hints.rare and (self.dense or self.may_be_rare) and self.holds(name)
 
     @property
@@ -295,8 +295,9 @@ class StatementPiece:
         )
 
     def restricts_what(self, before: StatementPiece) -> bool:
-        """Whether `before` is not to be read without it; a question, and what says that it no longer holds, need no further
-        limit."""
+        """Whether `before` must not be read without it; a question, and a statement that something no longer holds, need no
+        further limit.
+        """
         return self.opposes or (self.restricts and not (before.asks or before.holds_rare("revokes")))
 
     @property
@@ -483,12 +484,12 @@ def _openings(said: Sequence[str]) -> Mapping[str, int]:
 
 
 def _phrase_at(name: str, said: Sequence[str], i: int) -> int:
-    """Words of the longest listed phrase that stands at `i`, 0 for none."""
+    """Number of words of the longest listed phrase at `i`; 0 if there is none."""
     return _longest(LISTED[name].get(said[i], ()), said, i) if i < len(said) else 0
 
 
 def _longest(phrases: Iterable[tuple[str, ...]], said: Sequence[str], i: int) -> int:
-    """Words of the longest of the phrases, which begin with the word at `i`, that stands there; 0 for none."""
+    """Number of words of the longest of the phrases at `i`, all of which begin with the word there; 0 if there is none."""
     longest = 0
     for phrase in phrases:
         size = len(phrase)

@@ -1,9 +1,9 @@
 """References by a word inside a sentence: object pronouns, comparisons, persons, contradicting figures.
 
-This module pairs a sentence with one that it needs, by closed classes of words after its first one. Ties by a sentence's first
-words are in ``near``, by its form in ``following``.
+This module pairs a sentence with one that it needs, judging by closed classes of words after its first one. Ties by a sentence's
+first words are in ``near``, by its form in ``following``.
 
-Each rule asks all words of the text once, and looks a bounded number of sentences back: all are linear.
+Each rule first checks the words of the whole text, then looks back a bounded number of sentences: all are linear.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def pointing_ties(text: str, pieces: Sequence[StatementPiece]) -> list[Pair]:
 
 
 def _unlisted_rules(text: str, pieces: Sequence[StatementPiece]) -> list[_Rule]:
-    """Rules of this text whose cues are no whole words."""
+    """Rules that apply to this text and whose cues are not whole words."""
     hints = pieces[0].hints
     found: list[_Rule] = [_belongs] if "'s " in text or "’s " in text else []
     if not hints.ascii:
@@ -115,7 +115,7 @@ def _unlisted_rules(text: str, pieces: Sequence[StatementPiece]) -> list[_Rule]:
 
 
 def _holds_object(pieces: Sequence[StatementPiece], i: int) -> Sequence[Pair]:
-    """ "I expect it on the 9th.", "Legal changed that to 60.": what is meant stands in front, maybe behind a short sentence."""
+    """ "I expect it on the 9th.", "Legal changed that to 60.": the referent comes before, perhaps a short sentence away."""
     said = pieces[i].said
     if len(said) > _LONGEST:
         said = said[:_NEAR]
@@ -141,7 +141,7 @@ def _sets_figure(body: str) -> bool:
 
 
 def _has_object(said: Sequence[str], *, begins: bool) -> bool:
-    """Whether there is a pronoun in front of which there is no more than a subject; `begins`: it may be the first word."""
+    """Whether it has a pronoun with at most a subject before it; `begins`: the pronoun may be the first word."""
     determined = 0
     for k, word in enumerate(said[:_WITHIN]):
         if word not in _TELLING_OBJECTS:  # most
@@ -229,7 +229,7 @@ def _holds_clitic(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
 
 
 def _drops_subject(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
-    """ "Kazał ją sprawdzić.", "Propuso el 16.": who did it stands in front."""
+    """ "Kazał ją sprawdzić.", "Propuso el 16.": the subject is in the sentence before."""
     first = pieces[i].said[0]
     if first in _DROPPED or _BEGUN_BY_VERB.search(first):
         yield i, i - 1
@@ -319,7 +319,7 @@ def _speaks_of_figure(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair
 
 
 def _denied_in_turkish(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
-    """A sentence whose verb denies, and which points back or has a condition, with what it is about."""
+    """A sentence whose verb is negated and which points back or has a condition, and the sentence that it is about."""
     said = pieces[i].said
     if len(said) > _TELLING_WORDS or not any(map(_TURKISH_NOT.search, said)):
         return

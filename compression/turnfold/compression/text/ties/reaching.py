@@ -1,9 +1,9 @@
 """Sentences about several others: their unit, their sum, the chosen option, the outcome of a program.
 
-This module pairs a sentence with one that it reaches over its neighbours. Ties to the adjacent sentence by its first words are in
-``near``; titles, notes and moods are in ``farther``.
+This module pairs a sentence with one beyond its neighbours that it refers to. Ties to the adjacent sentence by its first words
+are in ``near``; titles, notes and moods are in ``farther``.
 
-Each rule looks for its sign in the whole text first, and from each sign at a bounded number of sentences: all are linear.
+Each rule first looks for its sign in the whole text, then at a bounded number of sentences around each sign: all are linear.
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ def _answers(piece: StatementPiece) -> bool:
 
 
 def _decided(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
-    """Options told apart by letters, numbers or names, and the sentence behind them that says which of them is meant."""
+    """Options distinguished by letters, numbers or names, and the sentence after them that says which one is chosen."""
     options: dict[str, int] = {}
     last = 0
     for i, piece in enumerate(pieces):
@@ -255,8 +255,9 @@ def _continues(pieces: Sequence[StatementPiece], i: int) -> bool:
 
 
 def telling_ends(lines: Sequence[str]) -> list[int]:
-    """Which of the first and the last line of an output says something of all of it: short words, begun as no other line is,
-    while the others are of a few forms."""
+    """Which of the first and last line of an output says something about all of it: a few words with a beginning that no other
+    line has, while the other lines have few forms.
+    """
     if len(lines) < _FEWEST_LINES or sum(_ENDED.search(line) is not None for line in lines) * 3 > len(lines):
         return []
     begun = [_first_word(line) for line in lines]

@@ -1,11 +1,11 @@
 """References without a name: "after that", "this view", "There the limit is 20.", "therefore", "the old one".
 
-This module pairs a sentence with one that it needs, by references that nothing in the sentence itself can answer, and by what a
-comment denies or limits. Pronouns as objects, figures and comparisons are in ``pointing``; a sentence's beginning is read in
-``near``, its form in ``following``.
+This module pairs a sentence with one that it needs, judging by references that nothing in the sentence itself resolves, and by
+what a comment denies or limits. Pronouns as objects, figures and comparisons are in ``pointing``; a sentence's beginning is read
+in ``near``, its form in ``following``.
 
-In doubt a word refers: a tie costs a sentence, a missing one costs what is meant. Each rule looks a bounded number of sentences
-back: all are linear.
+In doubt a word counts as a reference: a tie costs a sentence, a missing one costs the meaning. Each rule looks back a bounded
+number of sentences: all are linear.
 """
 
 from __future__ import annotations
@@ -162,7 +162,7 @@ def _refers(said: Sequence[str], cues: int) -> bool:
 
 
 def _reverses(said: Sequence[str], *, comments: bool) -> bool:
-    """Whether it may deny, doubt or limit what stands in front of it; `comments`: it refers to it."""
+    """Whether it may deny, doubt or limit what comes before it; `comments`: it refers to that."""
     if len(said) > _COMMENT_WORDS:
         return False
     return not _REVERSING.isdisjoint(said) or (comments and not _NEEDING.isdisjoint(said[:_BEGIN]))
@@ -230,7 +230,7 @@ def _person(pieces: Sequence[StatementPiece], i: int) -> list[Pair]:
 
 
 def _holds_this(said: Sequence[str]) -> bool:
-    """ "An expert rejected this.", "We do not share this view."; not "this year", not behind a clause of its own."""
+    """ "An expert rejected this.", "We do not share this view."; not "this year", and not after a clause of its own."""
     for k, word in enumerate(said):
         if word in _THIS and (k + 1 == len(said) or said[k + 1] not in _NO_ANTECEDENT):
             return k < _BEGIN or _JOINING.isdisjoint(said[1:k])

@@ -21,7 +21,7 @@ _FUNCTION_WORDS: Final = all_words("function_words")
 
 
 def run_in_ties(pieces: Sequence[StatementPiece]) -> Iterator[tuple[int, int]]:
-    """What stands in the paragraph of such a head, up to the next one, and the head."""
+    """The sentences in the paragraph of such a head, up to the next head, and the head."""
     heads = {i for i in range(len(pieces) - 1) if _is_head(pieces, i)}
     if len(heads) < _FEWEST:
         return
@@ -39,7 +39,7 @@ def run_in_ties(pieces: Sequence[StatementPiece]) -> Iterator[tuple[int, int]]:
 
 
 def _is_head(pieces: Sequence[StatementPiece], i: int) -> bool:
-    """Whether a line begins with a few words and a full stop, none of which makes them a sentence, and goes on."""
+    """Whether a line begins with a few words and a full stop that do not make a sentence, and continues."""
     piece, behind = pieces[i], pieces[i + 1]
     if piece.kind or piece.item or not piece.starts_line or behind.kind or behind.starts_line or piece.dense:
         return False

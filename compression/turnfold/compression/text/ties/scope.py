@@ -1,10 +1,10 @@
 """A claim and the following sentence that limits its scope: "This holds for ...", "It will end in May.".
 
-This module pairs a claim with a sentence of its line that gives its scope by a verb, by "only", by another price, by repeating
-its amount or one of the things that it lists, or that says what is lost by it. Scopes by their first word are in ``pieces``,
+This module pairs a claim with a sentence of its line that limits its scope: by a verb, by "only", by another price, by repeating
+its amount or one of the things that it lists, or by saying what is lost by it. Scopes by their first word are in ``pieces``,
 limits in other lines in ``paragraph`` and ``numbered``.
 
-The words of the whole text are asked first; each rule looks a bounded number of sentences back: all are linear.
+Each rule first checks the words of the whole text, then looks back a bounded number of sentences: all are linear.
 """
 
 from __future__ import annotations
@@ -104,20 +104,20 @@ def _counts(piece: StatementPiece) -> bool:
 
 
 def _says(piece: StatementPiece, words: Sequence[str]) -> bool:
-    """Whether two words stand in it one behind the other, not at its beginning, as in a row of sentences alike."""
+    """Whether two words follow each other in it, not at its beginning, where a row of similar sentences would have them."""
     said = piece.said
     return any(said[k] == words[0] and said[k + 1] == words[1] for k in range(1, len(said) - 1))
 
 
 def _limits(said: Sequence[str]) -> bool:
-    """Whether it says when, where or for whom alone something holds: "only on Fridays", "mail only"; "the only one" is none."""
+    """Whether it says for which time, place or people alone it holds: "only on Fridays", "mail only"; not "the only one"."""
     last = len(said) - 1
     places = (k for k, word in enumerate(said) if k and word in _ONLY and said[k - 1] not in _UNLIMITED)
     return any(k == last or said[k + 1] in _SETTINGS for k in places)
 
 
 def _is_scope(said: Sequence[str]) -> bool:
-    """Whether it says of what was said before it where it holds, or that it ends: "The rule applies to students."."""
+    """Whether it says where something said before it applies, or that it ends: "The rule applies to students."."""
     begins = said[:_FIRST]
     if said[0] in _HOLDS:  # "Gilt nicht für Reste.": what was said before it is its subject
         return True

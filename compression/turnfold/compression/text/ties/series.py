@@ -3,8 +3,8 @@
 This module removes ties between such sentences. What is repeated is found in ``text.duplicates``; records of several lines are in
 ``text.records``.
 
-Each entry shares its words with the next one and may deny something, as a limit does of a claim. Tied to its neighbours it would
-be one statement with the whole series.
+Each entry shares words with the next one and may deny something, as a limit of a claim does. If entries were tied to their
+neighbours, the whole series would be one statement.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def without_series(pieces: Sequence[StatementPiece], ties: Sequence[Pair]) -> Se
 
 
 def _series(pieces: Sequence[StatementPiece]) -> list[int]:
-    """For each sentence the number of its series; -1 where it is in none."""
+    """The number of each sentence's series; -1 if it is in none."""
     runs = [*accumulate((not _is_next(one, other) for one, other in pairwise(pieces)), initial=0)]
     sizes = [0] * (runs[-1] + 1)
     for run in runs:

@@ -1,9 +1,9 @@
-"""Text in two columns whose lines stand side by side, as a PDF is copied: a sentence goes on below, not at the right.
+"""Text in two columns with their lines side by side, as copied from a PDF: a sentence continues below, not to the right.
 
 This module finds the halves of such lines, and which of them make up each sentence. Tables, whose cells are a few words each, are
-in ``text.blocks``; elsewhere a text is cut in ``text.sentences``.
+in ``text.blocks``; other text is cut in ``text.sentences``.
 
-Everything goes through the lines once: linear.
+One pass over the lines: linear.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 This module finds the lines about one thing, around a place in a text. Records on one line are in ``text.records``; which record a
 question is about is decided in ``recall.wholes.parts.named_stanzas``.
 
-Three layouts hold such records: a line at the margin that comes back with what stands between (``commit ...``, ``[[package]]``),
-lines that are indented below the one that names the thing, and cells of CSV that go on over lines. Linear in the text.
+Such records come in three layouts: a recurring line at the margin with what stands between (``commit ...``, ``[[package]]``),
+lines indented below the one that names the thing, and CSV cells that continue over several lines. Linear in the text.
 """
 
 from __future__ import annotations
@@ -40,7 +40,9 @@ class Stanzas:
         self.starts = [0, *(m.end() for m in re.finditer("\n", text))]
 
     def around(self, at: int, most: int) -> Range | None:
-        """The lines of the record that a place lies in, the largest of `most` characters; None where it is a line alone."""
+        """The lines of the record around a place, the largest of at most `most` characters; None if the place is on a single
+        line.
+        """
         line = bisect_right(self.starts, at) - 1
         for first, last in self._candidates(line, most):
             found = (self.starts[first], self._end(last - 1))
@@ -62,7 +64,7 @@ class Stanzas:
 
     @cached_property
     def _indents(self) -> list[int]:
-        """Of each line how far it is indented; -1 where it is blank."""
+        """The indentation of each line; -1 if it is blank."""
         return [
             -1 if found.end() == len(line) else found.end() for line in self._lines if (found := _INDENT.match(line)) is not None
         ]
@@ -75,8 +77,9 @@ class Stanzas:
 
     @cached_property
     def _heads(self) -> list[int]:
-        """Lines at the margin with which records begin: the first that come back, with others between; where there are blank
-        lines, behind one."""
+        """Lines at the margin with which records begin: the first ones that recur with other lines between them; if there are
+        blank lines, those after one.
+        """
         outer = min((n for n in self._indents if n >= 0), default=0)
         at: dict[str, list[int]] = {}
         for n, line in enumerate(self._lines):

@@ -1,11 +1,11 @@
 """Statuses of a whole page, or of the rest of a paragraph: "DRAFT, not approved", "Bozza: ...".
 
-This module recognises such a line or head, and knows what stands under one at the top of a text or at the beginning of a line,
-also for parts of a text that are quoted. Frames of a single paragraph or list are in ``near.introduced``, heads of three and more
-words in ``paragraph``.
+This module recognises such a line or head, and knows what it covers at the top of a text or at the beginning of a line, also for
+quoted parts of a text. Frames of a single paragraph or list are in ``near.introduced``, heads of three and more words in
+``paragraph``.
 
-A status is told by its form: a stretch of few words between signs of punctuation, half of which are words for how far something
-is valid. "Draft a letter to my landlord." is none.
+A status is recognised by its form: a few words between punctuation marks, half of which say how far something is valid. "Draft a
+letter to my landlord." is not one.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ _FARTHEST: Final = 4000  # characters from a part to its heading
 
 
 def is_status(line: str) -> bool:
-    """Whether a line, a head or what stands in its brackets says how far something is valid."""
+    """Whether a line, a head or the text in its brackets says how far something is valid."""
     if any(_tells(stretch) for stretch in _STRETCHES.split(line)):
         return True
     return any(_begins(inside) for inside in _IN_BRACKETS.findall(line))
@@ -80,7 +80,7 @@ def _tells(stretch: str) -> bool:
 
 
 def _begins(inside: str) -> bool:
-    """Whether what stands in brackets begins with a status: "(superseded by Schedule B)"."""
+    """Whether a text in brackets begins with a status: "(superseded by Schedule B)"."""
     said = [*map(str.lower, _WORD.findall(inside))]
     if not said or said[0] not in _NOT:
         return bool(said) and said[0] in _STATUS
@@ -88,7 +88,7 @@ def _begins(inside: str) -> bool:
 
 
 def limits_what_is_below(heading: str) -> bool:
-    """Whether a heading says for whom, when or how far holds what stands under it: "Only in the Netherlands", "Removed (3.0)"."""
+    """Whether a heading says for whom, when or how far the text below it holds: "Only in the Netherlands", "Removed (3.0)"."""
     said = [*map(str.lower, _WORD.findall(heading))]
     return not _LIMITS.isdisjoint(said) or not _SCOPES.isdisjoint(said[:1]) or "(" in heading or is_status(heading)
 
@@ -120,7 +120,7 @@ def status_ties(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
 
 
 def _under_status(pieces: Sequence[StatementPiece], top: Sequence[int]) -> Iterator[Pair]:
-    """A line alone close above a paragraph, whose brackets say that it does not hold: "Section 12 (repealed)"."""
+    """A single line just above a paragraph, with brackets that say that it does not apply: "Section 12 (repealed)"."""
     for i, piece in enumerate(pieces[:-1]):
         line = piece.text
         if piece.kind or not line.endswith(_BRACKET_ENDS) or i in top or not piece.starts_line or piece.item:
@@ -149,7 +149,7 @@ def _paragraph(pieces: Sequence[StatementPiece], k: int) -> Iterator[int]:
 
 
 def _page_status(pieces: Sequence[StatementPiece]) -> list[int]:
-    """The lines at the top of a page that say how all of it is to be read; what is said in sentences ends the top."""
+    """The lines at the top of a page that say how all of it is to be read; the first full sentences end the top."""
     found = []
     for i, piece in enumerate(pieces[:_TOP]):
         if piece.item or piece.kind not in ("", "heading", "label"):
@@ -189,7 +189,7 @@ def page_status(text: str) -> list[Range]:
 
 
 def limiting_heading(at: int, text: str) -> list[Range]:
-    """The heading that a part of a text stands under, if it limits what stands there."""
+    """The heading above a part of a text, if it limits that part."""
     least = max(0, at - _FARTHEST)
     begin = at
     while (begin := text.rfind("\n#", least, begin)) >= 0:

@@ -3,10 +3,10 @@
 This module recognises such a sentence by its form. Commands and words of rule ("never sign") are in ``orders``, the words
 themselves in ``lexicon/constraints.txt``.
 
-Who hands work to an agent limits it in such sentences, and every later step is bound by them. The forms, each in the words of one
-language: none of something may (be done), or is done before I; something must not; leave something alone; ask me before you;
-everything must be; no new dependencies; phrases that limit wherever they stand ("without my approval"). A sentence about what
-somebody or something did is none: its subject is a pronoun, or its verb has no modal.
+People who hand work to an agent limit it in such sentences, and every later step is bound by them. The forms, each in the words
+of one language: none of something may (be done), or is done before I; something must not; leave something alone; ask me before
+you; everything must be; no new dependencies; phrases that limit wherever they stand ("without my approval"). A sentence about
+what somebody or something did is not one: its subject is a pronoun, or its verb has no modal.
 """
 
 from __future__ import annotations

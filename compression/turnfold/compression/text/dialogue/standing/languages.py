@@ -1,7 +1,7 @@
 """The words and phrases of standing orders, by language.
 
-The lists are in ``lexicon/orders.txt``; this module reads them into a table for each language that puts blanks between words, and
-has the sets of words that spare most sentences a closer look. What makes an order is decided in ``orders``.
+The lists are in ``lexicon/orders.txt``. This module reads them into one table for each language that puts blanks between words,
+and into the sets of words that let most sentences skip a closer look. What makes an order is decided in ``orders``.
 """
 
 from __future__ import annotations

@@ -3,9 +3,9 @@
 This module recognises a sentence with such a clause. Orders that are marked by a word of rule ("always", "from now on") are in
 ``orders``, the words themselves in ``lexicon/manner.txt``.
 
-Such a clause is told by what it is made of: each of its words belongs to manners of speech (how long, how formal, in which form
-or language), to answering, or to courtesy. One word of any other subject ("a shorter route please"), or a single text that is
-to be made otherwise ("make it shorter"), and it is a request of this turn.
+Such a clause is recognised by its parts: each of its words belongs to manners of speech (how long, how formal, in which form or
+language), to answering, or to courtesy. A word of any other subject ("a shorter route please"), or a single text to be changed
+("make it shorter"), makes it a request of this turn.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 This module tells whether a sentence confines itself in this way. What makes it an order is decided in ``orders``; the words are
 in ``lexicon/once.txt``.
 
-What stands in front of "this" and the kind of work behind it tell: "in this letter". In a chat, a project or a file one goes on
-working, so an order for these holds on.
+The words before "this" and the kind of work after it decide: "in this letter". People keep working in a chat, a project or a
+file, so an order for one of these stays in force.
 """
 
 from __future__ import annotations

@@ -3,8 +3,9 @@
 This module knows what each word says of the sentence that has it, and looks at a whole column of words at once. What makes an
 order is decided in ``orders`` and ``constraints``.
 
-Nine of ten sentences of prose that have a word of orders have none of the others that an order of its kind has too. A sentence
-that is let through may be no order; one that is not surely is none, if it is ASCII, one clause, and begins with no command.
+Nine of ten sentences of prose with a word of orders have none of the others that an order of its kind also has. A sentence that
+passes may not be an order; one that does not pass certainly is not, if it is ASCII, one clause, and does not begin with a
+command.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ This module tells whether a message makes such a request, and whether something 
 rows of tables are in ``row_requests``; what stands at the end of a conversation is asked for in ``overall``. What is quoted is
 decided in ``recall.wholes.exchanges.entries``; single words are in ``lexicon/entries.txt``.
 
-Words alone tell little: whoever asks "how much was it?" without having had anything kept gets nothing quoted for it.
+Words alone say little: whoever asks "how much was it?" without having logged anything gets no quotes.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 This module finds such a value in a text, and the words of a message that say which one is meant. The choice is made in
 ``recall.wholes.json_values``; code that is asked for by its name is in ``works``.
 
-Whoever has a program read the answers names no work: what is to be changed is whatever has these keys.
+Somebody who has a program read the answers names no work: what is to be changed is whatever has these keys.
 """
 
 from __future__ import annotations

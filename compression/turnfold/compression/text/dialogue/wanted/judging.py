@@ -1,11 +1,11 @@
 """Messages that have something judged as a whole: compared, checked, summarized, explained; and those that go back to what was
 said of it: "apply your suggestions", "the bugs that you found".
 
-This module tells whether a message does. What it is about is read in ``works``; which remarks are meant is decided in
+This module recognises such messages. What they are about is read in ``works``; which remarks are meant is decided in
 ``recall.wholes.works.remarks``. Single words are in ``lexicon/works.txt`` and ``lexicon/remarks.txt``.
 
 Whoever asks for mistakes, risks, the tone or the main points of a text needs all of it, though the question shares no word with
-it. A question does with any such word, a request with a verb at its beginning; what somebody tells ("I checked it") asks nothing.
+it. In a question any such word suffices; a request needs a verb at its beginning; a report ("I checked it") asks nothing.
 """
 
 from __future__ import annotations

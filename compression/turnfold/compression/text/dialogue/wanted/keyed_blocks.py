@@ -5,8 +5,8 @@ decided in ``recall.wholes.parts.keyed_blocks``. Rows of tables are in ``text.re
 ``code_definitions``, single words in ``lexicon/keyed_blocks.txt``.
 
 Two rules find the blocks of JSON, YAML, HCL, SQL, markup, schemas and bibliographies alike: a line with what is indented deeper
-below it and the line that closes it, and a line that marks where a part begins, up to the next such line. Whatever is written in
-such a line names the block; what most of them say tells none apart.
+below it and its closing line, and a line that marks the beginning of a part, up to the next such line. Any word of such a line
+may name the block; words that most of them share distinguish none.
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@ This module reads captions, transcripts, logs and exported chats by their times,
 text is meant, and what is quoted, is decided in ``recall.wholes.parts.moments``. Days are in ``text.names.named_days``, single
 words in ``lexicon/moments.txt``.
 
-A log of several days has each time several times. Where a message names a day, its lines are meant; where it names none, or one
-by a word that only its writer can resolve ("yesterday"), those of each day, with their dates.
+A log of several days contains each time of day several times. If a message names a day, that day's lines are meant; if it names
+none, or only by a word that its writer alone can resolve ("yesterday"), those of each day, with their dates.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ This module tells which parts a message names, and where a text has them: its pa
 meant is decided in ``recall.wholes.placed_parts``. What is picked from a list that was offered is in ``picks``, single words are
 in ``lexicon/places.txt``.
 
-A place shares no words with what stands there: no stanza says that it is the second.
+A place shares no words with its text: no stanza says that it is the second.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 This module tells whether a message makes such a request, and whether it may be about certain rows. Rows are found in
 ``text.records``; which are quoted is decided in ``recall.wholes.all_rows``. Single words are in ``lexicon/tallies.txt``.
 
-A few rows are worse than none to such a request: whoever sees thirteen of forty salaries gives an average that is wrong, and
-says so with confidence.
+For such a request a few rows are worse than none: a model that sees thirteen of forty salaries gives a wrong average, and does so
+with confidence.
 """
 
 from __future__ import annotations

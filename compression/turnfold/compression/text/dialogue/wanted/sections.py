@@ -3,8 +3,8 @@
 This module finds the sections of a text, and tells which a message names. Which text is meant, and what is quoted, is decided in
 ``recall.wholes.parts.sections``. Parts by their place are in ``places``, single words in ``lexicon/sections.txt``.
 
-A section is what stands under a heading of Markdown or reStructuredText, a line in bold or in capitals, or behind a number that
-counts on: "4. Fees", "Article 7", "3.2 Either party ...".
+A section is what stands under a heading of Markdown or reStructuredText, under a line in bold or in capitals, or after a number
+that continues a count: "4. Fees", "Article 7", "3.2 Either party ...".
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """A message that asks for several things that the chat made: one by one ("send me all three descriptions"), or as parts of one
 ("put everything together", "the whole story in one piece").
 
-This module tells whether a message does, what it calls them, and what asks for one more of them or for the next part. They are
-found in ``recall.wholes.several_works`` and ``recall.wholes.works.assembled``. A work of one answer is in ``works``, everything
-that was said in ``overall``, single words in ``lexicon/assembly.txt``.
+This module recognises such messages and what they call the things, and requests for one more of them or for the next part. The
+things are found in ``recall.wholes.several_works`` and ``recall.wholes.works.assembled``. A work of one answer is in ``works``,
+everything that was said in ``overall``, single words in ``lexicon/assembly.txt``.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@ This module tells whether a message asks for the next part, whether a text is to
 and how far an answer has come. Which text is meant, and what is quoted of it, is decided in ``recall.wholes.next_parts``. Parts
 by their number are in ``places``, single words in ``lexicon/steps.txt``.
 
-A translation shares figures and names with its original, a corrected text most of its words. Where an answer shares nothing that
-tells the parts apart, only the number of answers says how far they have come.
+A translation shares figures and names with its original, a corrected text most of its words. If an answer shares nothing that
+distinguishes the parts, only the number of answers shows how far they have come.
 """
 
 from __future__ import annotations

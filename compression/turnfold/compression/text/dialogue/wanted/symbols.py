@@ -3,7 +3,8 @@
 This module tells which of them a message uses, and where a text says what one stands for. Which are quoted is decided in
 ``recall.wholes.definitions``. Names of more than one letter are words like any other.
 
-A letter says too little to be a word of a question, and "what is f(3)?" cannot be answered without what f is.
+A single letter says too little to count as a word of a question, but "what is f(3)?" cannot be answered without knowing what f
+is.
 """
 
 from __future__ import annotations

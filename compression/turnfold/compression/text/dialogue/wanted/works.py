@@ -5,10 +5,10 @@ This module tells whether a message asks for such a work, of which kind, and whi
 ``lexicon/works.txt``.
 
 Whoever wants a script changed, translated or shown once more needs all of it: a few of its lines are of no use. Such a request
-names a kind of work that is known already ("the script", "my letter", "sync.py", not "a script"), and says that it is wanted
-again, whole, or otherwise than it was, or has it judged (``judging``). It may name several ("my CV and the job ad"). Its noun may
-be a compound ("Kündigungsschreiben"), and of another language than the work:
-``alike`` has the nouns of one kind in all of them. A letter is known by its salutation too.
+names a known kind of work ("the script", "my letter", "sync.py", not "a script") and asks for it again, whole or changed, or has
+it judged (``judging``). It may name several ("my CV and the job ad"). Its noun may be a compound ("Kündigungsschreiben"), or in
+another language than the work: ``alike`` has the nouns of one kind in all languages. A letter is recognised by its salutation
+too.
 """
 
 from __future__ import annotations
