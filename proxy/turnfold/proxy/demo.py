@@ -249,7 +249,7 @@ class Stage:
             messages.append(turn.reply)
 
     def turns_in(self, name: str) -> Iterator[PlayedTurn]:
-        """The same in another format, as a conversation of its own.
+        """The same in another format, as a separate conversation.
 
         Raises:
             DemoFailed: a request failed.

@@ -98,7 +98,7 @@ class Panicked(Exception):
 
 
 class catchable_panics:  # noqa: N801 - a context manager, and no generator: each request enters three
-    """Raise `Panicked` in place of a panic, which PyO3 makes no ``Exception`` of, so that no handler would catch it."""
+    """Raise `Panicked` instead of a panic, which PyO3 does not derive from ``Exception``, so that handlers can catch it."""
 
     __slots__ = ()
 

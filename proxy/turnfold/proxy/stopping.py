@@ -1,6 +1,6 @@
 """How a process stops: it stops being ready, then stops accepting connections, then finishes what it serves.
 
-What SIGTERM does before the server's own handler, how a worker ends whose parent died, and the exit code. What is finished and
+What SIGTERM does before the server's own handler, how a worker ends whose parent died, and the exit status. What is finished and
 written at the end is up to ``app``.
 
 A load balancer continues to send for a moment after it has told a process to stop. So readiness fails at once, and the listener

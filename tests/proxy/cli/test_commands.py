@@ -95,7 +95,7 @@ def test_help_names_every_command(run: RunCommand) -> None:
 
 def test_help_is_broken_by_the_terminal_alone(run: RunCommand, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "300")
-    assert "The exit code is 1 if a check fails." in run("doctor", "--help")[1]
+    assert "The exit status is 1 if a check fails." in run("doctor", "--help")[1]
 
 
 def test_version(run: RunCommand) -> None:

@@ -29,7 +29,7 @@ _LONGEST_ROLE: Final = 64
 
 @dataclass(frozen=True, slots=True)
 class ImportedHistory:
-    """What an export holds; `settings` is None in those of earlier releases, which had none."""
+    """The contents of an export; `settings` is None in exports of earlier releases, which had none."""
 
     history: History
     settings: HistorySettings | None
@@ -96,7 +96,7 @@ def _check(state: History) -> None:
 
 
 def _with_own_ids(state: History) -> History:
-    """Ids are hashes of what they name, so that nothing that is kept under one goes stale: an edited block gets its own."""
+    """Ids are hashes of what they name, so nothing stored under one becomes stale: an edited block gets a new id."""
     blocks = tuple(replace(block, id=block_id(number, block.messages)) for number, block in enumerate(state.blocks))
     return replace(state, blocks=blocks)
 

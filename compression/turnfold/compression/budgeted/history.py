@@ -81,7 +81,7 @@ class HistorySettings:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Compressed history: its messages, and what is told of them. `of` makes one.
+    """Compressed history: its messages, and what the context says of them. `of` makes one.
 
     Attributes:
         id: content hash, unique within the conversation.

@@ -60,7 +60,7 @@ class _Candidate(NamedTuple):
 
 
 def context(state: History, settings: HistorySettings, *, count: Count = tokens.count) -> Context:
-    """The conversation as one text: what is told of its history, then its recent messages raw.
+    """The conversation as one text: what is included of its history, then its recent messages unchanged.
 
     It takes `settings.compress_threshold` tokens at most, unless system and recent messages alone take more.
     """
@@ -92,7 +92,7 @@ def _joined(pinned: str, told: str, recent: str) -> str:
 
 
 def _last_ones(state: History) -> list[HistoryMessage]:
-    """System messages, each where it was said last."""
+    """System messages, each where it last occurred."""
     return list(dict.fromkeys(reversed(state.pinned)))[::-1]
 
 

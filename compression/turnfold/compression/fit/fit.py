@@ -183,7 +183,7 @@ def shrink_steadily(conversation: Conversation, room: int, fold: BoundFold) -> S
 
 
 def shrink(conversation: Conversation, room: int, fold: BoundFold, *, cuts_recent: bool = True) -> SmallRequest | None:
-    """The mildest way of making a request count at most `room` tokens; None where there is none, or where it is held.
+    """The mildest way to bring a request down to `room` tokens; None if there is none, or the request must not be changed.
 
     In this order: a fold of its older part; a cut in the middle of its largest texts; one that leaves old messages out, where
     the recent ones stay as they are and the task is among what stays; a fold of all but the newest messages, as many as leave
@@ -215,7 +215,7 @@ def shrink(conversation: Conversation, room: int, fold: BoundFold, *, cuts_recen
 
 
 def _shrink_by_fold(conversation: Conversation, room: int, fold: BoundFold, *, cuts_recent: bool) -> SmallRequest | None:
-    """A fold of all of it, cut where that is still too large and may be."""
+    """A fold of the whole conversation, then cut if it is still too large and may be cut."""
     options, memo = fold.options, fold.memo
     folded = _attempt(lambda: fold.fold(conversation, replace(options, budget=room), memo))
     if folded is None or not folded.folded:

@@ -212,7 +212,7 @@ def _least(source: JudgedText, budget: int) -> ChosenText:
 
 
 def _least_data(source: JudgedText, text: str, limit: int) -> str:
-    """Data in `limit` tokens, or in about as few as say something; "" where that is all of it."""
+    """Data in `limit` tokens, or in the fewest that are informative; "" if that would be all of it."""
     most = source.count(text)
     while limit < most:
         short = source.shortener.within(text, limit)
@@ -231,7 +231,7 @@ def says_something(short: str, text: str) -> bool:
 
 
 def _shortened(source: JudgedText, budget: int) -> dict[int, str]:
-    """What stands for each stretch of data in its share of the budget, by its first span."""
+    """The replacement for each stretch of data within its share of the budget, by its first span."""
     groups = source.data
     if not groups:
         return {}
@@ -277,7 +277,7 @@ def data_heads(source: JudgedText, shown: Iterable[int]) -> set[int]:
 
 
 def data_heads_within(source: JudgedText, shown: Iterable[int], most: float) -> set[int] | None:
-    """The same; None where they have far more than `most` characters."""
+    """The same; None if they have far more than `most` characters."""
     begun = _with_parts(source, shown)
     data = sum(source.spans[i].end - source.spans[i].start for i in begun)
     found = source.read.complete_within(begun, most + data)
@@ -290,7 +290,7 @@ def _with_parts(source: JudgedText, shown: Iterable[int]) -> set[int]:
 
 
 def short_data(source: JudgedText, text: str, kind: str, limit: int) -> str:
-    """Data of a text in `limit` tokens at most, "" where it can't be; a fence stays closed."""
+    """Data of a text in at most `limit` tokens, "" if that is impossible; a fence stays closed."""
     if limit <= 0:
         return ""
     if kind != "fence":
@@ -306,7 +306,7 @@ def short_data(source: JudgedText, text: str, kind: str, limit: int) -> str:
 
 
 def choose_summary(source: JudgedText, most: int, budget: int) -> ChosenText:
-    """What layer 2 shows: up to `most` sentences, rows of data counting as such, in `budget` tokens; may be nothing."""
+    """What layer 2 shows: up to `most` sentences, counting rows of data, in `budget` tokens; may be nothing."""
     short = _telling_rows(source, most, budget)
     left = budget - sum(source.count(text) + 1 for text in short.values())
     left -= sum(source.count(source.spans[i].of(source.text)) + 1 for i in data_heads(source, short))

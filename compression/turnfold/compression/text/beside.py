@@ -41,12 +41,12 @@ _COUNTER: Final = 8  # characters of a number that a page counts with
 
 
 def is_mail(text: str) -> bool:
-    """Whether a text holds the lines that programs write above a mail."""
+    """Whether a text contains the lines that programs write above a mail."""
     return ":" in text and _MAIL.search("\n" + text) is not None
 
 
 def beside(text: str, spans: Sequence[Span]) -> frozenset[int]:
-    """Indices of the statements that are no more than that."""
+    """Indices of the statements of this kind."""
     quoted = _quoted_from(text)
     said = [span.of(text).strip() if not span.kind else "" for span in spans]
     pressed, mail = buttons(said), is_mail(text)
@@ -65,8 +65,9 @@ def beside(text: str, spans: Sequence[Span]) -> frozenset[int]:
 
 
 def buttons(said: Sequence[str]) -> frozenset[int]:
-    """Indices of buttons and counters, by what each line says; none where there are not several: one such line may be a request
-    ("Add comments"). What comes again and again with other figures is one too: "View 41 upvotes"."""
+    """Indices of buttons and counters, by what each line says; none unless there are several: one such line may be a request
+    ("Add comments"). A line that recurs with other figures counts too: "View 41 upvotes".
+    """
     short = {i: piece for i, piece in enumerate(said) if 0 < len(piece) <= _BUTTON and piece[-1] not in _SAID}
     found = {i for i, piece in short.items() if _is_button(piece)}
     if len(found) < _FEWEST:
@@ -77,7 +78,7 @@ def buttons(said: Sequence[str]) -> frozenset[int]:
 
 
 def _quoted_from(text: str) -> int:
-    """Where the mail begins that this one answers or passes on in words of its own; the text's length where it does not."""
+    """Where the mail begins that this one answers or forwards with words of its own; the text's length if there is none."""
     found = _ANSWERED.search(text) if "--" in text else None
     own = _HEADER_LINE.sub("", text[: found.start()]) if found else ""
     return found.start() if found and len(own.split()) >= _OWN_WORDS else len(text)
@@ -89,7 +90,7 @@ def _is_button(piece: str) -> bool:
 
 
 def _is_header(text: str, spans: Sequence[Span], i: int) -> bool:
-    """Whether it is a line above a mail, of which the name may be a label of its own."""
+    """Whether it is a line above a mail, whose name may be on a separate line."""
     if _HEADER.match(text, spans[i].start):
         return True
     return i > 0 and spans[i - 1].kind == "label" and _HEADER.match(text, spans[i - 1].start) is not None

@@ -103,7 +103,7 @@ def is_listed_language(text: str, spans: Sequence[Span]) -> bool:
 
 
 def _endless(text: str) -> Iterator[Span]:
-    """Lines in which no sentence ends for so long that it is none."""
+    """Lines in which no sentence ends for so long that they are not language."""
     at = 0
     while m := _ENDLESS.search(text, at):
         at = m.end()
@@ -114,7 +114,7 @@ def _endless(text: str) -> Iterator[Span]:
 
 
 def _joined(text: str) -> Iterator[Span]:
-    """The stretches of a text, kind "" where it is language; neighbours of one kind in one."""
+    """The stretches of a text, with kind "" for language; adjacent stretches of one kind are joined."""
     last: Span | None = None
     for part in parts(text):
         kind = "" if _reads(part, part.of(text)) else part.kind
@@ -137,7 +137,7 @@ def _has_columns(text: str) -> bool:
 
 
 def _without_said_ends(text: str, stretch: Span) -> Span:
-    """A stretch without the lines at its ends that are language: kinds are told by sixteen lines at a time."""
+    """A stretch without lines of language at its ends: kinds are determined for sixteen lines at a time."""
     own = _OWN_LINES.get(stretch.kind)
     if (stretch.kind in _SURE and not own) or stretch.kind == "csv":
         return stretch

@@ -51,7 +51,7 @@ def _break(found: re.Match[str]) -> str:
 
 
 def with_letters(text: str) -> str:
-    """A text with the letters that stand in it by their numbers or names."""
+    """A text with letters in place of their numeric or named escapes."""
     if "\\" in text:
         text = _LETTER.sub(_letter, text).replace("\\/", "/")
     return _ENTITY.sub(_named, text) if "&" in text else text

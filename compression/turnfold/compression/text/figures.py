@@ -54,7 +54,7 @@ _LEAD: Final = ",;:!?\"'*”’“‘«»…()[]{}<>¿¡|"
 
 
 def figures_by_span(text: str, spans: Sequence[Span]) -> dict[int, tuple[str, ...]]:
-    """By the index of a span, where it has any, its figures; the spans tile the text."""
+    """The figures of each span that has any, by its index; the spans tile the text."""
     starts = [span.start for span in spans]
     found: dict[int, tuple[str, ...]] = {}
     at = 0
@@ -104,7 +104,7 @@ def figures_by_start(text: str, starts: NDArray[np.int64]) -> dict[int, tuple[st
 
 
 def _candidates(signs: NDArray[np.uint8], begins: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Places in all tokens that may be figures; and those of them whose signs are hints by themselves."""
+    """Places in all tokens that may be figures; and those of them with signs that suffice as hints."""
     marks = np.flatnonzero((signs & (_TELLING | _UPPER | _JOINT | _DASH | _OPENING)) > 0)
     here, before, behind = signs[marks], signs[marks - 1], signs[marks + 1]  # in front of the first is the last, which is none
     telling = (here & _TELLING) > 0
@@ -120,7 +120,7 @@ def _candidates(signs: NDArray[np.uint8], begins: NDArray[np.bool_]) -> tuple[ND
 
 
 def figures(piece: str) -> tuple[str, ...]:
-    """What a piece of a text holds that may have to be copied, each once, in order.
+    """What a piece of text contains that may have to be copied, each once, in order.
 
     A bare number is listed with the word behind it: "3 retries" and "3 nodes" are two figures.
     """

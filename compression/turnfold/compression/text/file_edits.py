@@ -114,7 +114,7 @@ def shown_lines(text: str) -> Iterator[str]:
 
 
 def holds_blocks(text: str) -> bool:
-    """Whether a text holds an edit that is written line by line."""
+    """Whether a text contains an edit that is written line by line."""
     return may_hold_blocks(text) and bool(edit_blocks(text.split("\n")))
 
 
@@ -138,7 +138,7 @@ def edit_blocks(lines: Sequence[str]) -> list[EditBlock]:
 
 
 def file_edits(text: str) -> tuple[FileEdit, ...]:
-    """The edits that a message's text holds, its calls included, in order."""
+    """The edits in a message's text, including its calls, in order."""
     found: list[FileEdit | None] = []
     if may_hold_blocks(text):
         lines = text.split("\n")
@@ -180,7 +180,7 @@ def _two_sides(lines: Sequence[str], at: int, dividers: _Marks, ends: _Marks) ->
 
 
 def _patch(lines: Sequence[str], at: int) -> tuple[list[EditBlock], int]:
-    """The edits of a patch that begins with a line, or in it, and where it ends."""
+    """The edits of a patch that begins with a line, or in it, and the patch's end."""
     if _PATCH not in lines[at]:
         return [], at
     found: list[EditBlock] = []

@@ -69,7 +69,7 @@ _WORD: Final = lazy.pattern(r"[^\W\d_]+(?:'[^\W\d_]+)?")
 
 
 def may_name_speakers(text: str) -> bool:
-    """Whether a text may have lines that say who wrote what stands below them, and when; of most it is told by a few looks."""
+    """Whether a text may have lines that say who wrote the text below them, and when; a quick look decides for most texts."""
     return any(map(text.__contains__, _AGO_WORDS)) or _CLOCKED.search(text) is not None
 
 
@@ -208,7 +208,7 @@ def speaker_lines(lines: Sequence[str], timed: Iterable[int]) -> frozenset[int]:
 
 
 def _has_words_below(lines: Sequence[str], i: int, at: Set[int]) -> bool:
-    """Whether something is said below a line that names who says it, behind one blank line at most where it says how long ago."""
+    """Whether a line that names a speaker is followed by text, with at most one blank line between if it says how long ago."""
     below = i + 1
     if below < len(lines) and not lines[below].strip() and not _CLOCKED.search(lines[i]):
         below += 1
@@ -216,7 +216,7 @@ def _has_words_below(lines: Sequence[str], i: int, at: Set[int]) -> bool:
 
 
 def named_above(lines: Sequence[str], timed: Iterable[int]) -> frozenset[int]:
-    """Indices of the lines that name who wrote those below the next one, which says when; none where there is only one."""
+    """Indices of the lines that name the writer of the lines below, if the next line gives the time; none for a single one."""
     times = (i for i in timed if i and _TIME_ALONE.fullmatch(lines[i]))
     at = frozenset(i - 1 for i in times if _NAME_ALONE.fullmatch(lines[i - 1]))
     return at if len(at) >= _RECORDS else frozenset()

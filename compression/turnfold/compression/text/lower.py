@@ -76,8 +76,9 @@ def _in_pieces(split: str, word: re.Pattern[str]) -> list[str]:
 
 
 def plain_words(low: str) -> frozenset[str] | None:
-    """The words of a lowered text, without what stands behind an apostrophe in them; None where it has words that are not ASCII.
-    A pattern that needs one of some words need not be tried where none of them stands."""
+    """The words of a lowered text, cut at apostrophes; None if it has words beyond ASCII. A pattern that needs one of some words
+    need not be tried if none of them occurs.
+    """
     plain = _plain_low(low)
     return None if plain is None else frozenset(plain.encode().translate(_LETTERS).decode().split())
 
@@ -110,8 +111,9 @@ def joined_words_within(text: str) -> Callable[[int, int], list[str]]:
 
 
 def _plain_low(text: str) -> str | None:
-    """``lower_text(text)`` in ASCII, character by character, with other signs in place of those beyond; None where it has words
-    that are not ASCII."""
+    """``lower_text(text)`` in ASCII, character by character, with other signs in place of those beyond; None if it has words
+    beyond ASCII.
+    """
     if text.isascii():
         return text.lower()
     if _FOREIGN.search(text):

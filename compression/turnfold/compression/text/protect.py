@@ -32,7 +32,7 @@ _NEAR: Final = 16  # "merge request #", "September. ", " de septiembre"
 
 
 def _near_digits(pattern: re.Pattern[str]) -> Callable[[str], list[Range]]:
-    """A pattern whose matches hold digits and reach no further than `_NEAR` beside them: few places of a text have any."""
+    """A pattern whose matches contain digits and extend at most `_NEAR` beyond them: few places of a text have any."""
 
     def find(text: str) -> list[Range]:
         around = ((m.start() - _NEAR, m.end() + _NEAR) for m in _DIGITS.finditer(text))
@@ -128,7 +128,7 @@ def may_be_block(line: str) -> bool:
 
 
 def _block_scan(text: str, known: Sequence[Range] | None = None) -> tuple[_Scan, list[Range]]:
-    """The text with its blocks, and JSON values over several lines, masked; and its other JSON values, which stand in a line.
+    """The text with its blocks and multi-line JSON values masked; and its other JSON values, which are on one line.
 
     Args:
         known: where its JSON values stand, if that was told by a text of which this is a part.

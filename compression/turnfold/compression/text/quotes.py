@@ -72,5 +72,5 @@ class Quote(NamedTuple):
         return self.source == other.source and self.start < other.end and other.start < self.end
 
     def is_in(self, other: Quote) -> bool:
-        """Whether another one of its source holds all of it."""
+        """Whether another quote of the same source contains all of it."""
         return self.source == other.source and other.start <= self.start and self.end <= other.end

@@ -32,7 +32,7 @@ _JSON_PART: Final = lazy.pattern(r'"(?:[^"\\]|\\.)*+"|[\[\]{}]')
 
 
 def record_starts(text: str) -> list[int]:
-    """Where the second record and each later one begins, in order; none in a text that holds no records."""
+    """Where the second record and each later one begins, in order; none in a text without records."""
     if is_json(text) and (starts := [joint.end() for joint in _JSON_JOINT.finditer(text)]):
         return starts
     return [joint.end() for joint in _XML_JOINT.finditer(text)] if "</" in text else []
@@ -65,9 +65,10 @@ _TABS: Final = 2  # in a line that is a row whatever it says
 
 
 def rows(text: str) -> list[Range]:
-    """Where at least eight lines in a row are each a record or of one: items of a list, rows of a table, "key: value", lines with
-    figures, blank lines between them; or JSON of as many objects. Those of a fence count. Lines that end as sentences and code
-    do, do not, nor does what people say to each other, whether their names stand in front of it or above."""
+    """Where at least eight lines in a row are records or parts of one: items of a list, rows of a table, "key: value", lines with
+    figures, blank lines between them; or JSON with as many objects. Those in a fence count. Lines that end like sentences or code
+    do not count, nor does a conversation, whether its speakers' names stand in front of the text or above.
+    """
     objects: list[Range] = []
     if text.count("{") >= _FEWEST_ROWS:
         objects = [(part.start, part.end) for part in parts(text) if part.kind in ("json", "jsonl")]
@@ -140,7 +141,7 @@ def records_of(text: str, run: Range) -> list[Range]:
 
 @remembering
 def table_records(text: str) -> tuple[Range, ...]:
-    """The records of the rows that most of a text is, without heads and lines between them; none where they are no data."""
+    """The records of the rows that make up most of a text, without heads and lines between; none if they are not data."""
     runs = main_rows(text)
     if not hold_data(text, runs):
         return ()
@@ -150,7 +151,7 @@ def table_records(text: str) -> tuple[Range, ...]:
 
 
 def main_rows(text: str) -> list[Range]:
-    """The rows of a text, where they are most of it."""
+    """The rows of a text, if they are most of it."""
     runs = rows(text)
     return runs if 2 * sum(end - start for start, end in runs) > len(text) else []
 

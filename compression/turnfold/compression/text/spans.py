@@ -39,7 +39,7 @@ class Span(NamedTuple):
 
 
 def bare_range(span: Span, piece: str) -> tuple[int, int]:
-    """Where a span whose characters are `piece` stands without the blanks around them."""
+    """The range of a span with the characters `piece`, without surrounding blanks."""
     return span.end - len(piece.lstrip()), span.start + len(piece.rstrip())
 
 
@@ -84,15 +84,16 @@ class Tiles(Sequence[Span]):
 
 
 def with_line_feeds(text: str) -> str:
-    r"""The text, of the same length, with the line ends of other systems as ``\n``: of Windows with a blank in front, of old Macs
-    where it has no other."""
+    r"""The text, of the same length, with other systems' line ends as ``\n``: those of Windows with a blank in front, those of
+    old Macs if it has no others.
+    """
     if "\r" not in text:
         return text
     return text.replace("\r\n", " \n") if "\n" in text else text.replace("\r", "\n")
 
 
 def whole_character(text: str, at: int, step: int) -> int:
-    """A place that is not between a letter and its accents, nor inside a joined emoji or a flag."""
+    """A place that does not separate a letter from its accents, or split a joined emoji or a flag."""
     for _ in range(16):
         if not 0 < at < len(text) or not (_joins(text[at]) or text[at - 1] == "\u200d" or _is_in_flag(text, at)):
             return at

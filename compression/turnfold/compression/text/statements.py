@@ -136,8 +136,7 @@ class Statements:
     sizes: Sequence[int]
 
     def missing(self, index: int, there: Set[int] = frozenset()) -> set[int] | None:
-        """The statement and all that it needs besides what is there, which is complete; None where these are more than
-        `MOST_NEEDED`."""
+        """The statement and everything it needs beyond a complete set; None if that is more than `MOST_NEEDED`."""
         found, rest = {index}, [index]
         while rest:
             for needed in self.needs[rest.pop()]:
@@ -155,7 +154,7 @@ class Statements:
         return found
 
     def add_with_needs(self, index: int, found: set[int]) -> None:
-        """Add the statement and all that it needs to a set that is complete; takes time for what is new only."""
+        """Add the statement and everything it needs to a complete set; only what is new takes time."""
         if index in found:
             return
         found.add(index)
@@ -167,14 +166,14 @@ class Statements:
                     rest.append(needed)
 
     def complete(self, chosen: set[int]) -> set[int]:
-        """The chosen statements and all that they need."""
+        """The chosen statements and everything they need."""
         found: set[int] = set()
         for index in chosen:
             self.add_with_needs(index, found)
         return found
 
     def complete_within(self, chosen: Iterable[int], most: float) -> set[int] | None:
-        """The same; None where they have more than `most` characters, which takes no longer than these."""
+        """The same; None if that has more than `most` characters, found without reading more than these."""
         found: set[int] = set()
         rest = [*chosen]
         size = 0
@@ -216,8 +215,9 @@ def _sentences_of(text: str, blocks: Sequence[Span] | None) -> tuple[list[Span],
 
 
 def limits(texts: Sequence[str]) -> list[Statements]:
-    """Each text as statements with only those needs that limit, correct or reverse what one says: comments on it behind it, and
-    what introduces it. What it merely refers to is none of them."""
+    """Each text as statements with only those needs that limit, correct or reverse a statement: later comments on it, and what
+    introduces it. What it merely refers to is not included.
+    """
     return [read for at in range(0, len(texts), _TOGETHER) for read in _limits(texts[at : at + _TOGETHER])]
 
 
@@ -349,8 +349,9 @@ def objects(text: str, first: int = 0) -> bool:
 
 
 def _ends_surely(begin: str, first: int) -> bool:
-    """Whether the first sentence of a message ends where it does in its beginning alone: no other end is in it, and nothing is
-    there that may hold one."""
+    """Whether the first sentence of a message ends at the same place in its beginning alone: there is no other end in it, and
+    nothing that may contain one.
+    """
     sentence = begin[:first].rstrip(".!? ")
     return begin.isascii() and not any(map(begin.__contains__, _SPANNING)) and not any(map(sentence.__contains__, _ENDING))
 
@@ -363,7 +364,7 @@ def objection(text: str) -> Span | None:
 
 
 def _with_labels(text: str, spans: Sequence[Span]) -> list[Span]:
-    """The spans with the labels that name the speakers of lines as spans of their own, where there are several."""
+    """The spans, with the labels that name speakers as separate spans, if there are several."""
     spans = _with_speakers(text, spans)
     if ":" not in text and "：" not in text:
         return list(spans)
@@ -395,7 +396,7 @@ def _with_speakers(text: str, spans: Sequence[Span]) -> Sequence[Span]:
 
 
 def _with_stretches(spans: Sequence[Span], stretches: Sequence[Span]) -> Iterator[Span]:
-    """The spans, those stretches of language for themselves; what overlaps a block is none."""
+    """The spans, with those stretches of language as separate spans, unless they overlap a block."""
     at, waiting = 0, iter(stretches)
     stretch = next(waiting, None)
     for span in spans:
@@ -422,7 +423,7 @@ def label_at(text: str, start: int, end: int) -> re.Match[str] | None:
 
 
 def _joined(text: str, pieces: Sequence[StatementPiece]) -> list[bool]:
-    """Whether each sentence is one statement with the one before it. Of most it is told by the end of the one before it."""
+    """Whether each sentence is one statement with the one before it. For most, the end of the previous one decides."""
     out = [False] * len(pieces)
     signs = any(map(text.__contains__, _ASCII_QUOTING)) if text.isascii() else _QUOTING.search(text)
     quoted = _in_quotation(text, pieces) if signs else [False] * len(pieces)
@@ -453,7 +454,7 @@ def _is_one_with(piece: StatementPiece, before: StatementPiece) -> bool:
 
 
 def _was_cut(pieces: Sequence[StatementPiece], i: int) -> bool:
-    """Whether the border before it is none of the text's own: an overlong sentence was cut there."""
+    """Whether the border before it is not the text's own: an overlong sentence was cut there."""
     if pieces[i].starts_line or pieces[i - 1].span.end - pieces[i - 1].span.start < LONGEST // 2:
         return False
     end = pieces[i - 1].tail(40)

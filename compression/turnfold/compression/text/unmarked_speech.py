@@ -117,7 +117,7 @@ def is_unmarked_speech(text: str) -> bool:
 
 
 def _may_hold(text: str, start: int, end: int) -> bool:
-    """Whether a range has so many characters without a mark; of most texts it is told by a few looks."""
+    """Whether a range has that many characters without a mark; a quick look decides for most texts."""
     half = _LEAST // 2
     for at in range(start, end - half + 1, half):
         if not _MARKS.search(text, at, at + half):
@@ -126,7 +126,7 @@ def _may_hold(text: str, start: int, end: int) -> bool:
 
 
 def _runs(text: str, start: int, end: int) -> Iterator[list[Range]]:
-    """Lines of a paragraph, or of captions, none of which has marks of its own for the most part."""
+    """Lines of a paragraph, or of captions, most of which have no marks."""
     run: list[Range] = []
     for line in _LINE.finditer(text, start, end):
         said = line.group()
@@ -147,7 +147,7 @@ def _is_caption(text: str, first: Range, line: Range) -> bool:
 
 
 def _spoken_range(text: str, line: Range) -> Range:
-    """What a line says, behind the time in front of it; empty where it only says when."""
+    """The text of a line after its time; empty if it has only a time."""
     if _WHEN.match(text, *line):
         return line[1], line[1]
     first = _WHEN_FIRST.match(text, *line)
@@ -155,7 +155,7 @@ def _spoken_range(text: str, line: Range) -> Range:
 
 
 def _begins_like_speech(text: str, run: Sequence[Range]) -> bool:
-    """Whether it has few marks, and enough function words at its beginning: of most lists and code it is told so."""
+    """Whether it has few marks and enough function words at its beginning, unlike most lists and code."""
     if len(_MARKS.findall(text, run[0][0], run[-1][1])) * _RARE > (run[-1][1] - run[0][0]) / _SIGNS_A_WORD:
         return False
     words = _PLAIN_WORD.findall(text[run[0][0] : min(run[-1][1], run[0][0] + _BEGIN)].lower())

@@ -122,7 +122,7 @@ def words_of_all(folded: Sequence[str]) -> tuple[list[str], npt.NDArray[np.int64
 
 
 def _token_bytes(text: str) -> bytes:
-    """An ASCII text with blanks in place of all that is in no token, but for joints that nothing is joined by."""
+    """An ASCII text with blanks in place of everything outside tokens, and of joints that join nothing."""
     return text.encode().translate(_IN_TOKENS).replace(b". ", b"  ").replace(b": ", b"  ")
 
 

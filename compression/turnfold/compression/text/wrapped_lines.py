@@ -177,7 +177,7 @@ class _Paragraph:
                 yield one
 
     def typeset(self) -> Iterator[range]:
-        """Lines of LaTeX that end neither their sentence nor with a command, where the next one begins with none."""
+        """Lines of LaTeX that end neither their sentence nor with a command, if the next one does not begin with a command."""
         for one, after in pairwise(self._lines):
             said, following = self._of(one).strip(), self._of(after).lstrip()
             if said.startswith("\\") and not said.startswith("\\item"):
@@ -203,7 +203,7 @@ class _Paragraph:
 
 
 def _continues(text: str, line: range, after: range) -> bool:
-    """Whether a line has not surely ended and the next is no item, label or code. What most lines are told by is asked first."""
+    """Whether a line may not have ended and the next is no item, label or code. The checks that decide most lines come first."""
     said, following = text[line.start : line.stop], text[after.start : after.stop]
     end = said.rstrip(_BACK)
     last = end[-1:]

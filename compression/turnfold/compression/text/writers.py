@@ -114,12 +114,12 @@ _NONE: Final = Writers({}, ())
 
 
 def may_name_writers(text: str) -> bool:
-    """Whether a text may have such lines; of most it is told by a few looks."""
+    """Whether a text may have such lines; a quick look decides for most texts."""
     return "\n" in text and any(_hints(text))
 
 
 def _hints(text: str) -> tuple[bool, bool, bool]:
-    """Whether a text may have dates and names in lines of their own, names in capitals, signatures."""
+    """Whether a text may have dates and names on separate lines, names in capitals, or signatures."""
     dated = may_name_speakers(text) or _MAY_DATE.search(text) is not None
     return dated, _MAY_PLAY.search("\n" + text) is not None, any(map(text.__contains__, _MAY_SIGN))
 
@@ -161,12 +161,12 @@ class WrittenBy(NamedTuple):
     signatures: tuple[tuple[int, int, int], ...]
 
     def above(self, at: int) -> tuple[int, int] | None:
-        """The head that a place stands below, unless it stands in it, or in or behind a signature that comes later."""
+        """The head above a place, unless the place is in it, or in or after a later signature."""
         k = bisect_right(self.heads, (at + 1,)) - 1
         return None if k < 0 or at < self.heads[k][1] else self.heads[k]
 
     def below(self, at: int) -> tuple[int, int] | None:
-        """The signature of what stands at a place."""
+        """The signature below a place."""
         return next(((start, stop) for first, start, stop in self.signatures if first <= at < start), None)
 
 
@@ -191,7 +191,7 @@ def written_by(text: str) -> WrittenBy:
 
 
 def says_when(line: str) -> bool:
-    """Whether a line says no more than when something was written: "Yesterday 4:12 PM", "Posté le 11 déc. 2023 à 09:12"."""
+    """Whether a line only says when something was written: "Yesterday 4:12 PM", "Posté le 11 déc. 2023 à 09:12"."""
     said = line.strip(" \t·•|")
     if sum(word not in _WHEN for word in _WORD.findall(said.lower())) > _UNKNOWN:
         return False
@@ -229,7 +229,7 @@ def _with_words_below(heads: dict[int, int], lines: Sequence[str]) -> dict[int, 
 
 
 def in_turns(lines: Sequence[str]) -> dict[int, int]:
-    """By index of a line how far above it the line stands that says who wrote it; negative where it stands below."""
+    """By index of a line, how far above it the line with its writer's name is; negative if that is below."""
     named = writers("\n".join(lines))
     found: dict[int, int] = {}
     speaker = stop = -1
@@ -262,7 +262,7 @@ def _dated_heads(lines: Sequence[str], dated: frozenset[int]) -> dict[int, int]:
 
 
 def _tells_of_writer(line: str) -> bool:
-    """Whether a line is a field, or no more than signs."""
+    """Whether a line is a field, or has only signs."""
     return bool(line.strip()) and (_FIELD.match(line) is not None or not _WORD.search(line))
 
 
@@ -329,7 +329,7 @@ def _is_aside(line: str) -> bool:
 
 
 def _roles(lines: Sequence[str]) -> dict[int, int]:
-    """Names in capitals above what is said, some of which come again: "TORVALD. / I paid him twice."."""
+    """Names in capitals above what is said, some of which recur: "TORVALD. / I paid him twice."."""
     named = {i: name for i, (line, below) in enumerate(pairwise(lines)) if below.strip() and (name := _role(line))}
     times = Counter(named.values())
     again = sum(number for number in times.values() if number >= _FEWEST)
@@ -346,7 +346,7 @@ def _role(line: str) -> str:
 
 
 def _posts(stretches: Sequence[tuple[int, int]]) -> Iterator[Signature]:
-    """Signatures of all that stands between them; none of one alone."""
+    """Signatures and the text between them; nothing for a single one."""
     first = 0
     for start, stop in stretches if len(stretches) >= _FEWEST else ():
         if first < start:
@@ -369,7 +369,7 @@ def _dashed(lines: Sequence[str]) -> Iterator[Signature]:
 
 
 def _below_quotations(lines: Sequence[str]) -> Iterator[Signature]:
-    """The lines of a paragraph behind a quotation, where they are short and no sentences: a name, an office."""
+    """Short lines of a paragraph after a quotation that are not sentences: a name, an office."""
     found: list[Signature] = []
     for i, line in enumerate(lines):
         if len(line) < _QUOTATION or line.rstrip(" \t.")[-1:] not in _CLOSING or not _QUOTED.match(line):

@@ -31,7 +31,7 @@ _READS: Final = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 
 
 def server(settings: Settings) -> MCPServer:
-    """The server; whoever runs it gives it a transport."""
+    """The server; its caller gives it a transport."""
     toolbox = Toolbox(settings)
 
     @contextlib.asynccontextmanager
@@ -70,7 +70,7 @@ def server(settings: Settings) -> MCPServer:
 
 
 async def _tool_result(work: Awaitable[T]) -> T:
-    """A tool's result; an expected failure is told to the agent in one line."""
+    """A tool's result; an expected failure is reported to the agent in one line."""
     try:
         return await work
     except (TurnfoldError, StoreError) as exc:

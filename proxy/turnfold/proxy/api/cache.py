@@ -49,7 +49,7 @@ class CacheIndex:
 
 
 def _read(value: bytes | None) -> CacheIndex | None:
-    """The index; an empty one where there is none, None where this release cannot read it."""
+    """The index; an empty one if there is none, None if this release cannot read it."""
     return CacheIndex() if value is None else decode_record("index of the compression cache", value, _build)
 
 

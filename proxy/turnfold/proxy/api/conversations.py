@@ -300,7 +300,7 @@ class _Blocks:
 
 
 def _readable(conversation_id: str, held: bytes | None) -> _HistoryRecord | None:
-    """The head, None where there is none.
+    """The head; None if there is none.
 
     Raises:
         ConversationUnreadable: there is one that this release cannot read.

@@ -18,7 +18,7 @@ Messages = list[dict[str, Any]]
 
 
 class SummarizerBody(RequestBody):
-    """How the server's model is asked: for prose, then for terse bullets of half the length, then not at all."""
+    """How the server's model is asked: first for prose, then for terse bullets of half the length, then not at all."""
 
     max_response_tokens: Annotated[int, Field(ge=1, le=4000, description="Maximum length of a summary, in tokens."), WHOLE] = 300
     system_prompt: Annotated[

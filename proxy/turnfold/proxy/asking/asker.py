@@ -58,7 +58,7 @@ class Bill:
 
 
 class ModelAsker:
-    """The only way in which this process calls a model of its own.
+    """The only way for this process to call a model of its own.
 
     Args:
         store: shares what was spent; None: nothing is kept beyond a request, replies neither.
@@ -137,7 +137,7 @@ class ModelAsker:
         return step.value
 
     async def ask(self, call: ModelCall, payer: Payer, caller: Caller, bill: Bill, patience: float) -> ModelReply | None:
-        """The reply to one call; None where there is none, and the bill says why."""
+        """The reply to one call; None if there is none, in which case the bill gives the reason."""
         bill.why = ""
         key = (payer.tenant, digest(call.system, call.user, str(call.max_tokens)))
         if key in self._replies:

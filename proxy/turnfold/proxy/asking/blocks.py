@@ -143,11 +143,11 @@ class BlockSummaries:
 
     @property
     def _patience(self) -> float:
-        """Seconds for which a claim holds."""
+        """Seconds for which a claim is valid."""
         return 2 * self._settings.summary.timeout + 30
 
     def _target(self, wanted: WantedSummary, sources: Sequence[Source], model: str) -> int:
-        """Tokens of the summary to ask for; 0: none is asked for."""
+        """Tokens of the summary to request; 0: request none."""
         settings = self._settings
         target = target_tokens(wanted, settings.summary.max_tokens)
         if not target or is_private("\n".join(one.text for one in sources)) or self._is_too_long(wanted):
@@ -167,7 +167,7 @@ class BlockSummaries:
         return window is not None and call_tokens(wanted) > _MOST_OF_WINDOW * window
 
     async def _ask(self, sources: Sequence[Source], target: int, place: Place, caller: Caller, model: str) -> str | None:
-        """The text; "" where it was refused, None where no reply came."""
+        """The text; "" if it was refused, None if no reply came."""
         settings, bill, started = self._settings, Bill(), time.monotonic()
         payer = Payer(place.spot.tenant, place.label)
         told = sources if settings.folding.recall_tool_text else [one for one in sources if one.role != "tool"]

@@ -18,7 +18,7 @@ from turnfold.proxy.asking.spending import Payer
 
 
 def drafter(settings: Settings) -> Callable[[Engine, str], DirectiveDraft | None]:
-    """A function that asks the model which directive a message may have meant; None for no draft, whatever the reason.
+    """A function that asks the model which directive a message may mean; it returns None if there is no draft for any reason.
 
     Raises:
         InvalidInput: the model's price is unknown.

@@ -29,7 +29,7 @@ _COMMON: Final = ((b"content-type", b"application/json"), (b"accept", b"applicat
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Whose request a call is made for.
+    """The request that a call is made for.
 
     Attributes:
         host: where that request goes itself (`host_of`), so that its key may go there too.
@@ -47,7 +47,7 @@ def host_of(url: URL) -> str:
 
 @dataclass(frozen=True, slots=True)
 class OwnAccess:
-    """Where Turnfold's own calls go, and with whose key.
+    """The target of Turnfold's own calls, and the key for it.
 
     Attributes:
         url: base URL.
@@ -66,7 +66,7 @@ class OwnAccess:
 
 @dataclass(frozen=True, slots=True)
 class PostedAnswer:
-    """What came back: a status (None: nothing), headers in lower case, and the body; empty where it was too long."""
+    """The reply: its status (None: no reply), headers in lower case, and the body; empty if it was too long."""
 
     status: int | None
     headers: Headers = ()

@@ -29,7 +29,7 @@ _NANO: Final = 1_000_000_000
 
 @dataclass(frozen=True, slots=True)
 class Payer:
-    """For whom a model is asked: a tenant, and its conversation; None: a single request of Turnfold's own API."""
+    """The tenant and conversation that a call is charged to; conversation None: a single request to Turnfold's own API."""
 
     tenant: str
     conversation: str | None = None

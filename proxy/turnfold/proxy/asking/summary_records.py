@@ -27,7 +27,7 @@ class SummaryRecords:
         self._ttl = ttl
 
     async def find(self, place: Place, start: int, end: int, prefix: str) -> str | None:
-        """The text that is kept of a block, "" while it is being written or where it was refused; None for nothing."""
+        """The stored text of a block, "" while it is being written or if it was refused; None if nothing is stored."""
         (held,) = await self._store.get([_key(place, start, end, prefix)])
         return None if held is None else decode_record(_KIND, held, lambda value: str(value["text"]))
 

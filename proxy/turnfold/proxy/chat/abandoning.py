@@ -116,7 +116,7 @@ class AbandonedFolds:
         return any(one is not None and one.until > time.monotonic() for one in known)
 
     async def wait(self, exchange: Exchange, underway: FoldInProgress, work: Coroutine[Any, Any, Exchange]) -> Exchange:
-        """What a fold comes to, where it is quick enough; it goes on by itself where nobody waits any more.
+        """The result of a fold if it is quick enough; otherwise the fold continues without a waiting request.
 
         Raises:
             Whatever the work raises.

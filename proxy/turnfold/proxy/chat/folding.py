@@ -285,7 +285,7 @@ class Folding:
         return await self._abandoned.wait(exchange, underway, made)
 
     async def carry_on(self, exchange: Exchange) -> Exchange:
-        """Of a request whose own fold is not there in time: the fold that was sent last, with what is new behind it."""
+        """For a request whose own fold is not ready in time: the fold that was sent last, followed by the new messages."""
         try:
             async with asyncio.timeout(_CARRYING_ON * self._limits.fold_timeout):
                 return await self._lanes.read(exchange.request, lambda: self._carry_on(exchange))
@@ -420,7 +420,7 @@ def ends_in_loop(conversation: Conversation) -> bool:
 
 
 def is_compacted(conversation: Conversation) -> bool:
-    """Whether a summary of the provider's own stands for its beginning: the upstream reads no more than what is behind that."""
+    """Whether a provider's summary stands for the beginning: the upstream reads nothing before it."""
     return any(message.fixed for message in takewhile(attrgetter("pinned"), conversation.messages))
 
 

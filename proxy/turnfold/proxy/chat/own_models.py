@@ -21,7 +21,7 @@ class OwnModels(Protocol):
 
     @property
     def recovery_tokens(self) -> int:
-        """Tokens of a summary in a recovery; 0: none is asked for."""
+        """Tokens of a summary in a recovery; 0: request none."""
         ...
 
     def begin(self, exchange: Exchange, place: Place) -> Callable[[], None]:

@@ -91,7 +91,7 @@ class FoldConditions:
 
 @dataclass(frozen=True, slots=True)
 class RecoverWork(Work):
-    """Make it fit, answer with `RecoveryPlan`. Its second body is what was sent, empty where that was the first."""
+    """Make a request fit; answered with `RecoveryPlan`. The second body is the one sent, empty if that was the first."""
 
     known: Learned
     overflow: Overflow
@@ -111,7 +111,7 @@ class WorkFailed:
 
 @dataclass(frozen=True, slots=True)
 class RequestRead:
-    """What was read; `reason` is a slug where it cannot be folded, and what goes out is what came in.
+    """What was read; if `reason` is set, the request cannot be folded and is sent unchanged.
 
     Attributes:
         name: the engine's.
@@ -164,7 +164,7 @@ class RecoveryPlan:
 
 @dataclass(frozen=True, slots=True)
 class BareBody:
-    """What was sent without any thinking (``None`` where there was none), and its tokens."""
+    """The body sent without any thinking (``None`` if it had none), and its tokens."""
 
     body: bytes | None
     tokens: int
@@ -225,7 +225,7 @@ class ProcessFolding:
         return made
 
     async def plan_recovery(self, exchange: Exchange, overflow: Overflow) -> tuple[RecoveryPlan, bytes]:
-        """How a request whose context was full is made to fit, and what to send then.
+        """How to make a request fit whose context was full, and what to send.
 
         Raises:
             FoldRejected, ProcessFailed: see `fold_request`.

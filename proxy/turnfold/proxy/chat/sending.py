@@ -85,7 +85,7 @@ class Sending:
         self._told: FairMemory[UpstreamModel, float] = FairMemory(_MOST_TOLD)
 
     async def send_request(self, exchange: Exchange) -> Exchange:
-        """Send it, and look at the beginning of the answer where that may tell of a full context.
+        """Send it, and read the beginning of the answer if that may report a full context.
 
         Raises:
             Refused: no answer came.
@@ -146,7 +146,7 @@ class Sending:
         return recovering
 
     async def _plan(self, exchange: Exchange, conversation: Conversation, overflow: Overflow) -> tuple[RecoveryPlan | None, Flow]:
-        """How it is made to fit: here, or where it was read."""
+        """The recovery plan, made in the process that read the request."""
         folding = self._folding
         if folding.elsewhere is not None and exchange.plain is not None:
             plan, body = await self._plan_elsewhere(folding.elsewhere, exchange, overflow)
@@ -167,7 +167,7 @@ class Sending:
             return RecoveryPlan(False, Outcome(False, "failed", None, ours, ours, window=overflow.limit)), b""
 
     async def _resend_without_thinking(self, exchange: Exchange, answer: PeekedResponse) -> Exchange:
-        """Send it once more without any thinking, and remember that this model binds it; where that fails, the error stands."""
+        """Send it again without any thinking, and remember that this model binds it; if that fails, the client gets the error."""
         request = exchange.request
         known = await self._windows.learn_binding(UpstreamModel(request.tenant, request.to.origin, exchange.model))
         try:
@@ -224,7 +224,7 @@ class Sending:
         )
 
     def learn_from(self, exchange: Exchange, watch: Watch) -> Exchange:
-        """Compare the upstream's count with ours; say so where it must have dropped text without a word."""
+        """Compare the upstream's count with ours; report it if the upstream must have dropped text silently."""
         if not exchange.recoverable or exchange.tokens is None or exchange.upstream_status != 200 or _reads_another(exchange):
             return exchange
         ours = exchange.tokens[1]
@@ -274,14 +274,15 @@ def depart(exchange: Exchange) -> Exchange:
 
 
 def _reads_another(exchange: Exchange) -> bool:
-    """Whether the upstream reads another prompt than is sent, so that its count says nothing of ours: a part of it lies there, or
-    a summary of its own stands for what is in front of that."""
+    """Whether the upstream reads a prompt other than the one sent, so that its count is no evidence for ours: it stores a part,
+    or its own summary replaces the beginning.
+    """
     conversation = exchange.conversation
     return exchange.compacted or SERVER_HISTORY in (exchange.reason, "" if conversation is None else conversation.held)
 
 
 def _unseen_call(exchange: Exchange, head: bytes) -> tuple[OwnCall, ...]:
-    """The call whose answer the client does not get, if it says what it cost: as a rule a refusal costs nothing."""
+    """The call whose answer the client does not get, if the answer gives its cost: refusals usually cost nothing."""
     reader = UsageReader()
     reader.feed(head)
     return () if reader.usage.prompt_tokens is None else (OwnCall("refused", reader.model or exchange.model, reader.usage),)

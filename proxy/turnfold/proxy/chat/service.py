@@ -232,7 +232,7 @@ class Service:
         return await self._guarded(exchange, self._stating.apply_state)
 
     async def _choose(self, exchange: Exchange) -> Exchange:
-        """Whether this one is to be folded at all; what could not be read, or failed, in modes that do not fold neither."""
+        """Decide whether to fold this request; unreadable or failed ones, and modes that do not fold, are not folded."""
         mode = exchange.request.mode
         if exchange.answer is not None or exchange.status == "failed-open" or mode == "on":
             return exchange
@@ -381,7 +381,7 @@ class Service:
 
 
 async def _read_out(answer: RelayableAnswer) -> None:
-    """Read the end of a body whose last event the client has, so that the connection to the upstream serves the next request."""
+    """Read the end of a body whose last event the client has, so that the next request can reuse the upstream connection."""
     try:
         async with asyncio.timeout(_END):
             async for _ in answer.chunks():

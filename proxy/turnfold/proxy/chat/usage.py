@@ -74,8 +74,9 @@ _THOUGHTS: Final = ("completion_tokens_details", "output_tokens_details")
 
 
 def _figures(usage: dict[str, Any], before: Usage) -> dict[str, int | None] | None:
-    """The figures of a report, each as its most trusted place says it, else as known before; None where any place holds what is
-    no count of tokens. A stream that said a figure does not take it back by saying 0."""
+    """The figures of a report, each from its most trusted place, else as known before; None if a place holds something that is
+    not a token count. A stream that reported a figure does not retract it by reporting 0.
+    """
     found: dict[str, int | None] = {}
     for name, paths in _PATHS.items():
         told = [value for path in paths if (value := _at(usage, path)) is not None]
@@ -206,7 +207,7 @@ class UsageReader:
 
     @property
     def broke_off(self) -> bytes:
-        """The error that ended a stream, as a body of its own; b"" where none did."""
+        """The error that ended a stream, as a separate body; b"" if there was none."""
         return b"" if self._is_answered else self._error
 
     def feed(self, chunk: bytes) -> None:
@@ -238,7 +239,7 @@ class UsageReader:
             at = self._read_key(match, data)
 
     def _read_key(self, match: re.Match[bytes], data: bytes) -> int:
-        """Note what a key says; the position after it, or after the object that it holds."""
+        """Handle a key; returns the position after it, or after its object."""
         if match["model"] is not None:
             self.model = self.model or match["model"].decode("utf-8", "replace")
         elif match["tier"] is not None:  # a stream repeats first what was asked for, and at its end says what was done
@@ -263,7 +264,7 @@ class UsageReader:
             self.usage = replace(self.usage, service_tier=tier)
 
     def _collect(self, data: bytes, start: int) -> int:
-        """Take the object that opens at `start`; where it is not whole yet, hold it for the next piece."""
+        """Read the object that opens at `start`; if it is incomplete, keep it for the next piece."""
         if not self._collecting:
             self._seen = self._depth = 0
             self._in_string = False

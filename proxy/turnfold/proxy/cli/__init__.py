@@ -1,6 +1,6 @@
 """The command line: ``turnfold COMMAND``.
 
-This module lists the commands, and is the one place where an expected failure becomes a line and an exit code. Each command is
+This module lists the commands, and is the one place where an expected failure becomes a line and an exit status. Each command is
 implemented in a file of its own.
 
 A command's module is imported when the command runs, so that ``turnfold --help`` and ``turnfold version`` import none of them.

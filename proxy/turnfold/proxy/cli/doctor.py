@@ -31,7 +31,7 @@ def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] 
     """Check settings, upstream, store and installation.
 
     Prints one line per check, with advice where something is wrong. Sends nothing that could be billed, except one short text if
-    TURNFOLD_SEMANTIC_EMBEDDING_MODEL is set. The exit code is 1 if a check fails.
+    TURNFOLD_SEMANTIC_EMBEDDING_MODEL is set. The exit status is 1 if a check fails.
     """
     findings = asyncio.run(examine(load()))
     if as_json:

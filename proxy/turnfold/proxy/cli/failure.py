@@ -4,4 +4,4 @@ from __future__ import annotations
 
 
 class Failure(Exception):
-    """One clear line for the user; the command ends with exit code 1."""
+    """One clear line for the user; the command ends with exit status 1."""

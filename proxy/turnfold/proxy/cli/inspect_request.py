@@ -94,7 +94,7 @@ def _message_text(raw: str) -> str:
 
 
 def _item_text(item: dict[str, Any]) -> str:
-    """As role and text, or as it is where it has no role."""
+    """Role and text, or the item itself if it has no role."""
     if "role" not in item:
         return json.dumps(item, ensure_ascii=False)
     content, calls = item.get("content"), item.get("tool_calls")

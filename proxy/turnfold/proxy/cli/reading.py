@@ -112,7 +112,7 @@ def refuse_unused(context: typer.Context, why: str, *names: str) -> None:
 
 
 def put_out(output: Path | None, text: str) -> None:
-    """Write a text to a file, or print it if there is none; either ends with a line break.
+    """Write a text to a file, or print it if no file is given; both end with a line break.
 
     Raises:
         Failure: the file cannot be written.

@@ -129,7 +129,7 @@ def _paces(groups: list[dict[str, Any]]) -> Table:
 
 
 def _why(pace: dict[str, Any]) -> str:
-    """Why a conversation folds as often as it does; where it did not, why most of its requests went out as they did."""
+    """Why a conversation folds as often as it does; if it did not fold, why most of its requests were sent unchanged."""
     told = [pace["words"] or "", "" if pace["events"] else pace.get("why", "")]
     return " ".join(text for text in told if text) or "-"
 

@@ -49,7 +49,7 @@ def _telling(dropped: int) -> logging.LogRecord:
 
 
 def _write(text: str) -> None:
-    """Write to standard error, in pieces that do not wait where it is a pipe, a socket or a terminal.
+    """Write to standard error in pieces, without waiting if it is a pipe, a socket or a terminal.
 
     Raises:
         OSError: it takes no more now, or is closed.

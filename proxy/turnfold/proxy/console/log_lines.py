@@ -48,7 +48,7 @@ class JsonLines(logging.Formatter):
 
 
 class WithoutEchoes(logging.Filter):
-    """Drops what uvicorn says of things that were done on purpose, and have a line of their own; one line is said in our words.
+    """Drops uvicorn's lines about deliberate actions that have their own line here, and rewords one of its lines.
 
     An answer that is left unfinished cuts the client off as the upstream did with us; whoever did that has logged why. Requests
     that are cancelled when the time for stopping is over are counted in one line; the traceback of each says nothing.

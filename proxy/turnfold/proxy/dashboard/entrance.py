@@ -58,7 +58,7 @@ def _unseal(key: bytes, purpose: str, port: int, brought: str, now: float) -> st
 
 
 def entry_link(settings: Settings) -> str | None:
-    """A link that signs one browser in, once, within ten minutes; None where there is none.
+    """A link that signs one browser in, once, within ten minutes; None if there can be none.
 
     There is none where Turnfold listens on more than loopback or on a Unix socket, where its port is not known before it listens,
     or where the user's key file cannot be written.
@@ -117,7 +117,7 @@ class Entrance:
         return None if key is None else _new_pass(key, "session", self._port, time.time() + SESSION_LIFE)
 
     def redeem(self, link: str, headers: RawHeaders) -> bool:
-        """Use a link up. False: it is none, it is too old, it was used before, or the request does not come from this machine."""
+        """Use up a link. False: it is invalid, expired or already used, or the request does not come from this machine."""
         key = read_key() if self.takes_link and from_this_machine(headers) else None
         name = None if key is None else _unseal(key, "link", self._port, link, time.time())
         return name is not None and _use_up(name)

@@ -71,7 +71,7 @@ async def overview(store: Store, start: float, end: float, only: Mapping[str, st
 
 
 async def by_tag(store: Store, start: float, end: float, only: Mapping[str, str]) -> dict[str, Any]:
-    """The figures of each tag in the same range; "" stands for requests without any. It reads several times as many sums.
+    """The figures of each tag in the same range; "" stands for requests without tags. This reads several times as many sums.
 
     Raises:
         InvalidInput, StoreError: as for `overview`.
@@ -121,7 +121,7 @@ def _figures(found: _Found, names: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _largest(rows: Iterable[TimedRow], group_by: str) -> list[dict[str, Any]]:
-    """The largest groups; those beyond as one group, named by how many it holds."""
+    """The largest groups, and the rest as one group that is named by their number."""
     groups = grouped(rows, group_by)
     listed = list_groups(groups, group_by)
     rest = [pair for group in listed[_SHOWN:] for pair in groups[GroupName(group[group_by])]]

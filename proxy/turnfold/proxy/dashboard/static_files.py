@@ -14,7 +14,7 @@ _TYPES: Final = {"html": "text/html", "css": "text/css", "js": "text/javascript"
 
 @cache
 def static_file(name: str) -> tuple[bytes, str] | None:
-    """A file's content and media type; None where there is no such file."""
+    """A file's content and media type; None if there is no such file."""
     kind = _TYPES.get(name.rpartition(".")[2])
     folder = resources.files("turnfold.proxy.dashboard") / "static"
     if kind is None or name not in {file.name for file in folder.iterdir()}:

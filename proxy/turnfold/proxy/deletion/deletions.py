@@ -40,7 +40,7 @@ def _digest(tenant: str, conversation: str | None = None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Deletion:
-    """A deletion of all that was kept of a tenant, or of one of its conversations, up to a Unix time.
+    """A deletion of all data of a tenant, or of one of its conversations, up to a Unix time.
 
     Attributes:
         tenant: hash of the tenant.
@@ -67,7 +67,7 @@ class Deletion:
         return at <= self.until and self.takes(tenant, conversation)
 
     def takes(self, tenant: str, conversation: str | None) -> bool:
-        """Whether it is about this tenant, or this conversation of it (None: about all that it has)."""
+        """Whether it covers this tenant, or this conversation of it (None: all of the tenant's data)."""
         if not self.is_of(tenant):
             return False
         return self.conversation is None or (conversation is not None and self.conversation == _digest(tenant, conversation))

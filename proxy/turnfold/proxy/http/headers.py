@@ -76,7 +76,7 @@ def _connection_headers(headers: RawHeaders) -> frozenset[bytes]:
 
 
 def with_content_codings(headers: RawHeaders) -> RawHeaders:
-    """The headers of a message whose chunks are undone, and its other transfer codings are not.
+    """The headers of a message whose chunks are decoded but whose other transfer codings are not.
 
     These end at the next hop (RFC 9112 section 7), which is Turnfold, and bytes pass it as they came: told as content codings,
     the outermost last, they are still known to whoever reads the body.

@@ -140,8 +140,9 @@ class Http11(HttpToolsProtocol):
         self._head_timer = self.loop.call_later(_HEAD_SECONDS, self._read_no_more)
 
     def _time_rest(self) -> None:
-        """Of a body whose request was refused before it was whole more is to come in time; then the connection is as idle as any.
-        The parent takes it to be in use once anything has come."""
+        """A refused request may have more of its body to come, within a time limit; after that, the connection counts as idle.
+        The parent class treats it as in use as soon as a byte arrives.
+        """
         self._unset_keepalive_if_required()
         seconds = self.timeout_keep_alive if self._is_whole else inbound.STALL
         self.timeout_keep_alive_task = self.loop.call_later(seconds, self.timeout_keep_alive_handler)
@@ -223,8 +224,9 @@ class Http11(HttpToolsProtocol):
             self._time_rest()
 
     def _read_no_more(self, said: bytes = b"") -> None:
-        """What comes is no request: the connection ends with the answers that are due; without any, and where one waits for the
-        rest of its body, now. `said` is told where it cannot be taken for part of another answer."""
+        """What arrives is not a request: the connection ends after the pending answers, or at once if there are none or one waits
+        for the rest of its body. `said` is sent if it cannot be mistaken for part of another answer.
+        """
         self._reads_on = False
         if self._due and not self._due[-1].more_body:
             self._due[-1].keep_alive = False
@@ -234,7 +236,7 @@ class Http11(HttpToolsProtocol):
         self.transport.close()
 
     def eof_received(self) -> bool:  # type: ignore[override]
-        """The client sends no more; it stays connected where it waits for the answer to a whole request.
+        """The client sends nothing more; the connection stays open if it waits for the answer to a complete request.
 
         Once an answer has begun, who leaves is taken to be gone: nothing but the answer could ask whether it is, and a stream may
         be silent for minutes while its upstream is paid for.

@@ -83,7 +83,7 @@ class FoldProcess:
 
 
 class FoldProcesses:
-    """At most `number` processes, of which a tenant gets all but one, at least one.
+    """At most `number` processes; one tenant gets all but one of them, and at least one.
 
     Args:
         settings: the first thing that each process is sent.
@@ -99,7 +99,7 @@ class FoldProcesses:
 
     @contextlib.asynccontextmanager
     async def session(self, tenant: str, conversation: bytes) -> AsyncIterator[FoldProcess]:
-        """A process for one job. Whoever leaves by an exception, a time-out among them, has it killed.
+        """A process for one job. If the block ends with an exception, a timeout included, the process is killed.
 
         Args:
             conversation: where there is a choice, the process that worked on it last is taken.
@@ -150,7 +150,7 @@ class FoldProcesses:
         return process
 
     def _end(self, process: FoldProcess, tenant: str | None) -> None:
-        """Kill a process; its place is free once it is gone, and another one is started for whoever comes next."""
+        """Kill a process; its place becomes free once it is gone, and the next job starts another one."""
 
         async def end() -> None:
             try:

@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 class ThreadLane:
-    """So many threads, of which a tenant gets all but one, at least one. The threads start when they are first needed."""
+    """A number of threads; one tenant gets all but one of them, and at least one. Threads start when first needed."""
 
     def __init__(self, name: str, threads: int) -> None:
         self._executor = ThreadPoolExecutor(threads, name)

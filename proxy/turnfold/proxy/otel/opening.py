@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def traces_for(settings: OtelSettings) -> Traces | None:
-    """The traces of a process; None where there is no collector.
+    """The traces of a process; None if there is no collector.
 
     Raises:
         SettingsError: OpenTelemetry's SDK is not installed.

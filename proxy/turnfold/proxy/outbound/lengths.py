@@ -24,7 +24,7 @@ _FOLDED: Final = re.compile(rb"\r\n[ \t]")  # a line that goes on in the next on
 
 
 def with_one_length(data: bytes) -> bytes:
-    """The beginning of an answer, its head with one ``content-length`` where it has several that are the same."""
+    """The beginning of an answer, with one ``content-length`` in its head if it has several equal ones."""
     end = data.find(b"\r\n\r\n")
     if end < 0:
         return data

@@ -13,7 +13,7 @@ from turnfold.config.sources import SettingsError
 
 
 def tls_context(settings: UpstreamSettings) -> ssl.SSLContext | None:
-    """The context; None where nothing is set, and the system's own trust holds.
+    """The context; None if nothing is set and the system's own authorities apply.
 
     Raises:
         SettingsError: a file is missing or is not what it should be; names the setting and the file.

@@ -80,7 +80,7 @@ def _invalid_body(exc: ValidationError) -> Response:
 
 
 def missing_model(exc: ModelMissing) -> Response:
-    """The answer where a model is asked for, and none is set."""
+    """The answer if a request needs a model and none is set."""
     return error(409, "model_missing", str(exc), exc.field)
 
 

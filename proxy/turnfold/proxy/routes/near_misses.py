@@ -56,7 +56,7 @@ class NearMisses:
         await self._app(scope, receive, send)
 
     def _similar_routes(self, name: str) -> str:
-        """The routes whose name this is, or nearly is; empty if it is none of ours."""
+        """The routes with this name or nearly this name; empty if it resembles none of ours."""
         if not name or name in _THEIRS:
             return ""
         singular = name.rstrip("s")

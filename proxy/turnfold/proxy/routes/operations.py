@@ -103,7 +103,7 @@ def mount(operations: Iterable[Operation[Any]], gate: Gatekeeper, limits: LimitS
 
 
 def served_methods(route: Route) -> set[str]:
-    """The methods that a route answers, HEAD beside GET left out; none for a route that refuses all that come to it."""
+    """The methods that a route answers, without HEAD if there is GET; none for a route that refuses every request."""
     if isinstance(route.endpoint, _Path):
         return route.endpoint.methods
     return (route.methods or set()) - {"HEAD"}

@@ -62,7 +62,7 @@ _LINKS: Final = (
 
 
 def welcome_route(readiness: Readiness, *, has_dashboard: bool) -> Route:
-    """The route; every method is answered here, so that nothing on this path goes upstream."""
+    """The route; it answers every method, so that nothing on this path goes upstream."""
     links = _LINKS if has_dashboard else _LINKS[1:]
 
     async def welcome(request: Request) -> Response:

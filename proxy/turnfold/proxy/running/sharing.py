@@ -63,7 +63,7 @@ def parts_down(origin: str) -> list[str]:
 
 
 def store_problem(origin: str, token: SecretStr | None) -> str:
-    """Why the store of a running Turnfold does not work, as the admin of this token is told; "" if that is not known."""
+    """Why the store of a running Turnfold does not work, as reported to the holder of this admin token; "" if unknown."""
     headers = {} if token is None else {"x-turnfold-admin-token": token.get_secret_value()}
     told = _json_object(_get(origin, "/admin/ledger", headers))
     problems = (part.get("problem") for part in (told.get("store"), told.get("ledger")) if isinstance(part, dict))
@@ -77,7 +77,7 @@ def _health(origin: str, **parameters: str) -> Mapping[str, str]:
 
 
 def _json_object(answer: httpx.Response | None) -> dict[str, Any]:
-    """The object that an answer holds; none where it holds no such thing."""
+    """The JSON object in an answer; none if it contains no object."""
     try:
         value = None if answer is None else answer.json()
     except ValueError:

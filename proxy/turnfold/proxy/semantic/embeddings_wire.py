@@ -35,7 +35,7 @@ _WRONG: Final = (ValueError, KeyError, TypeError, OverflowError, binascii.Error,
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingsAnswer:
-    """The vectors in the order of the inputs, all of one length; None where there is not one for each. And what was paid."""
+    """The vectors in the order of the inputs, all of one length; None unless there is one for each. And the price paid."""
 
     vectors: list[bytes] | None
     usage: Usage
@@ -78,7 +78,7 @@ def most_answer_bytes(inputs: int, dimension: int) -> int:
 
 
 def read_answer(data: bytes, inputs: int) -> EmbeddingsAnswer:
-    """What an answer with status 200 says. Takes long where there are many numbers."""
+    """The contents of an answer with status 200. Slow if there are many numbers."""
     try:
         value = orjson.loads(data)
         reported = value.get("usage") if isinstance(value, dict) else None

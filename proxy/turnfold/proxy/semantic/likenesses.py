@@ -87,7 +87,7 @@ class Likenesses:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Load the model in a thread of its own, or connect to the upstream's; stop the work at the end."""
+        """Load the model in a separate thread, or connect to the upstream's; stop the work at the end."""
         if not self.is_on:
             yield
             return

@@ -67,7 +67,7 @@ def _jsonish(text: str) -> str:
 
 
 def value_end(text: str) -> int:
-    """Where an object or array ends that a text begins with; 0 where it ends nowhere."""
+    """The end of the object or array that a text begins with; 0 if it is not closed."""
     try:
         return _DECODER.raw_decode(text, len(text) - len(text.lstrip()))[1]
     except (ValueError, RecursionError):
@@ -75,7 +75,7 @@ def value_end(text: str) -> int:
 
 
 def label_before_json(text: str) -> int:
-    """Where JSON begins that is all that stands behind a label at a text's beginning ("Observation: {..."); 0 for none."""
+    """The start of JSON that is all of the text after a label at its beginning ("Observation: {..."); 0 if there is none."""
     label = LABEL.match(text)
     return label.end() if label and _jsonish(text[label.end() :]) else 0
 
@@ -93,7 +93,7 @@ def json_before_more(text: str) -> int:
 
 
 def cell_rows(lines: Sequence[str]) -> list[str]:
-    """Rows of cells as lines, a quoted cell as `""`: a delimiter or a line break in it is none of the row's."""
+    """Rows of cells as lines, with each quoted cell as `""`, since a delimiter or line break in it does not belong to the row."""
     if not any('"' in line for line in lines):
         return list(lines)
     rows: list[str] = []
