@@ -29,7 +29,7 @@ _COMMON: Final = ((b"content-type", b"application/json"), (b"accept", b"applicat
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """The request that a call is made for.
+    """The client's request on whose behalf a call is made.
 
     Attributes:
         host: where that request goes itself (`host_of`), so that its key may go there too.

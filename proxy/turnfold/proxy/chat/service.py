@@ -232,7 +232,7 @@ class Service:
         return await self._guarded(exchange, self._stating.apply_state)
 
     async def _choose(self, exchange: Exchange) -> Exchange:
-        """Decide whether to fold this request; unreadable or failed ones, and modes that do not fold, are not folded."""
+        """Settle a request whose mode does not fold; one that has an answer already, or failed, stays as it is."""
         mode = exchange.request.mode
         if exchange.answer is not None or exchange.status == "failed-open" or mode == "on":
             return exchange

@@ -141,7 +141,7 @@ class Stating:
         return _Decision(answered, kept, lays_down)
 
     def _placement(self, conversation: Conversation, record: Record) -> Placement:
-        """The messages added to the record; the messages alone if the record lacks private text and they have everything."""
+        """The messages placed on the record; placed alone if the record lacks private text and they contain everything."""
         turns = [Turn(m.role, m.sole, m.own) for m in conversation.messages]
         options = self._options
         if not conversation.keeps_history:  # nothing is answered here, and no later message may come to say what this one changes
