@@ -16,7 +16,7 @@ import string
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import islice, pairwise
 from typing import Final, NamedTuple
 
@@ -131,7 +131,6 @@ class _OpenBlock:
     above: int
     environment: str = ""
     end: int = 0
-    deeper: int = field(default=0)
 
 
 def may_name_keys(message: str) -> bool:
