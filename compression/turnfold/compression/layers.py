@@ -230,12 +230,12 @@ class Compressor:
         query = request.query if request.query and request.query.strip() else None
         source = self._judge(request.text, scorer, query)
         whole = Layer(request.text, self._count(request.text))
-        facts, told = self._facts(source, whole, request.l1_ratio)
+        facts, preserved_text = self._facts(source, whole, request.l1_ratio)
         chosen = choose_summary(source, request.l2_max_sentences, facts.tokens)
         summary = self._no_longer(facts, write(source, chosen).strip())
         result_id = _identity(request, scorer.name)
-        sections = self._sections(source, told, result_id, request.l1_ratio) if request.sections else ()
-        listed = _distinct_entities(source, told)
+        sections = self._sections(source, preserved_text, result_id, request.l1_ratio) if request.sections else ()
+        listed = _distinct_entities(source, preserved_text)
         important = [e for e in listed if source.weights[e.text.lower()] >= _IMPORTANT or e.count > 1]
         metadata = Metadata(
             scorer=scorer.name,
@@ -307,18 +307,18 @@ class Compressor:
         shared = [around[k] for k, (first, last) in enumerate(source.ranges) for _ in range(first, last)]
         return [(2 * a + b) / 3 for a, b in zip(alone, shared, strict=True)]
 
-    def _sections(self, source: JudgedText, told: ChosenText, result_id: str, ratio: float) -> tuple[TextSection, ...]:
+    def _sections(self, source: JudgedText, preserved_text: ChosenText, result_id: str, ratio: float) -> tuple[TextSection, ...]:
         worths = [fsum(sorted(source.scores[first:last], reverse=True)[:3]) / 3 for first, last in source.ranges]
         highest = max(worths, default=0.0) or 1.0
         return tuple(
-            self._section(source, told, (first, last), (f"{result_id}", n, ratio), round(worth / highest, 4))
+            self._section(source, preserved_text, (first, last), (f"{result_id}", n, ratio), round(worth / highest, 4))
             for n, ((first, last), worth) in enumerate(zip(source.ranges, worths, strict=True))
         )
 
     def _section(
         self,
         source: JudgedText,
-        told: ChosenText,
+        preserved_text: ChosenText,
         span: tuple[int, int],
         key: tuple[str, int, float],
         worth: float,
@@ -329,8 +329,10 @@ class Compressor:
         whole = Layer(raw, self._count(raw))
         best = self._best_of(source, first, last)
         summary = self._no_longer(whole, best) if best is not None else whole
-        is_whole_told = told.spans >= set(range(first, last))
-        spans = frozenset(i for i in range(first, last) if i in told.spans and (is_whole_told or i not in source.in_data))
+        is_whole_told = preserved_text.spans >= set(range(first, last))
+        spans = frozenset(
+            i for i in range(first, last) if i in preserved_text.spans and (is_whole_told or i not in source.in_data)
+        )
         short = {} if is_whole_told else self._data_of(source, first, last, ratio)
         facts = self._told_of(source, spans, short, whole) if spans or short else summary
         if facts.tokens < summary.tokens:
@@ -430,10 +432,10 @@ def _identity(request: CompressRequest, scorer: str) -> str:
     return "r" + digest(request.text, repr(options)).hex()[:24]
 
 
-def _distinct_entities(source: JudgedText, told: ChosenText) -> tuple[SourceEntity, ...]:
+def _distinct_entities(source: JudgedText, preserved_text: ChosenText) -> tuple[SourceEntity, ...]:
     """The distinct entities, each in its first spelling, and whether the chosen text still has it."""
     times = Counter(entity.text.lower() for entity in source.found)
-    preserved = set(shown_entities(source, told))
+    preserved = set(shown_entities(source, preserved_text))
     first: dict[str, Entity] = {}
     for entity in source.found:
         first.setdefault(entity.text.lower(), entity)

@@ -149,11 +149,11 @@ def detect(status: int, body: bytes, *, in_stream: bool = False) -> Overflow | N
     found = _read(body[:SCANNED].decode("utf-8", "replace"), in_stream=in_stream)
     if not (found.texts or found.codes):  # the usual answer: nothing that a rule could apply to
         return None
-    told = next((int(c) for c in found.codes if re.fullmatch(r"[45]\d\d", c)), None)
-    inner = 400 if told is None else told
+    named = next((int(c) for c in found.codes if re.fullmatch(r"[45]\d\d", c)), None)
+    inner = 400 if named is None else named
     if inner in _NEVER or _says("no", found):
         return None
-    refused = (status in _REFUSED or in_stream or told is not None) and inner in _REFUSED  # a gateway may send 500 for a 400
+    refused = (status in _REFUSED or in_stream or named is not None) and inner in _REFUSED  # a gateway may send 500 for a 400
     pair = _compared(found)
     if not (_says("certain", found) or (refused and (pair or _says("full", found)))):
         return None

@@ -121,7 +121,7 @@ def recover(
     ours = bound.tokens(sent or conversation)
     least = _verbatim(conversation, bound)
     need = _need(overflow, conversation.output, ours, least, bound.options, known)
-    missed = Outcome(False, "", None, ours, ours, window=overflow.limit, ratio=need.told)
+    missed = Outcome(False, "", None, ours, ours, window=overflow.limit, ratio=need.reported_ratio)
     if overflow.kind == "output":
         return replace(missed, reason="output-too-large")
     made = _shrink_weighed(conversation, sent or conversation, overflow, known, bound)
@@ -155,10 +155,10 @@ def conclude(tried: Outcome, overflow: Overflow, reply: UpstreamReply) -> Outcom
 
 @dataclass(frozen=True, slots=True)
 class _Need:
-    """The tokens that a request may have by our own count; `told` is the ratio from the upstream's figures."""
+    """The tokens that a request may have by our own count; `reported_ratio` is the one from the upstream's figures."""
 
     room: int
-    told: float | None
+    reported_ratio: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,11 +183,11 @@ def _unexplained(overflow: Overflow, ours: int, model: str, known: Learned) -> f
     If the upstream's vocabulary is unknown, a third of the largest usual difference is assumed: with less, the text might not fit
     after the attachments are removed; with more, the attachments that stay might not.
     """
-    told = overflow.prompt or overflow.requested
-    if told is None or overflow.lower_bound:
+    reported = overflow.prompt or overflow.requested
+    if reported is None or overflow.lower_bound:
         return 0.0
     ratio = planning_ratio(known, model)
-    return told / (ratio if known.ratios else 1 + (ratio - 1) / 3) - ours
+    return reported / (ratio if known.ratios else 1 + (ratio - 1) / 3) - ours
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,18 +239,18 @@ def _blind_room(ours: int, least: _Verbatim, fits: int) -> int:
 
 
 def _need(overflow: Overflow, output: int | None, ours: int, least: _Verbatim, options: FoldOptions, known: Learned) -> _Need:
-    told = _reported_ratio(overflow, output, ours, known)
-    ratio = told if told is not None else planning_ratio(known, options.model)
+    reported_ratio = _reported_ratio(overflow, output, ours, known)
+    ratio = reported_ratio if reported_ratio is not None else planning_ratio(known, options.model)
     if overflow.lower_bound and overflow.prompt:
         ratio = max(ratio, clamp_ratio(overflow.prompt / max(1, ours)))
     limit = overflow.limit or _known_window(int(ours * ratio), options.window, known)
     if limit is None:
-        return _Need(_blind_room(ours, least, int(known.fits * SLACK / ratio)), told)
+        return _Need(_blind_room(ours, least, int(known.fits * SLACK / ratio)), reported_ratio)
     reserve = 0 if overflow.prompt_only else output_reserve(overflow.output or output, limit)
     if ratio < 1:
         ratio = (1 + ratio) / 2  # the text behind the ratio may be the text that is removed
     ratio = max(ratio, (limit - reserve) / max(1, ours))  # it overflowed, whatever our count says
-    return _Need(int((limit - reserve) * _ONE_TRY / ratio), told)
+    return _Need(int((limit - reserve) * _ONE_TRY / ratio), reported_ratio)
 
 
 def _reported_ratio(overflow: Overflow, output: int | None, ours: int, known: Learned) -> float | None:
@@ -259,10 +259,10 @@ def _reported_ratio(overflow: Overflow, output: int | None, ours: int, known: Le
     A total may include the output room. Of the two readings, the one consistent with earlier observations is used, else the more
     cautious one.
     """
-    told = overflow.prompt or overflow.requested
-    if told is None or overflow.lower_bound:
+    reported = overflow.prompt or overflow.requested
+    if reported is None or overflow.lower_bound:
         return None
-    readings = [told] if overflow.prompt or not output or output >= told else [told, told - output]
+    readings = [reported] if overflow.prompt or not output or output >= reported else [reported, reported - output]
     ratios = [clamp_ratio(n / max(1, ours)) for n in readings]
     return min(ratios, key=lambda r: abs(math.log(r / known.ratio))) if known.ratios else ratios[0]
 

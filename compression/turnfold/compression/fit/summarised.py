@@ -64,11 +64,11 @@ def _lost(conversation: Conversation, forwarded: Conversation, options: FoldOpti
     end = recent_start(conversation.messages, units(conversation.messages))
     messages = conversation.messages[:end]
     older = [i for i, m in enumerate(messages) if not m.pinned and m.raw not in kept and m.text.strip()]
-    told = [i for i in older if options.recall_tool_text or messages[i].role != "tool"]
+    readable = [i for i in older if options.recall_tool_text or messages[i].role != "tool"]
     calls = answered_calls(messages)
     found: list[Source] = []
     left = _MOST_READ
-    for index in reversed(told):
+    for index in reversed(readable):
         message = messages[index]
         count = tokens.count(message.text)
         text = message.text if count <= _LONGEST else cut_middle(message.text, _LONGEST, count)

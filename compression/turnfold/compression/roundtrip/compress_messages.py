@@ -80,10 +80,10 @@ def _found(sketch: Sketch) -> Setting:
 
 
 def _summarise_all(sketch: Sketch, written: Sequence[WrittenMessage]) -> Generator[Ask, object, list[WrittenMessage]]:
-    told = []
+    summarised = []
     for one in written:
-        told.append((yield from _summarise(sketch, one)))  # noqa: PERF401 - a comprehension cannot yield
-    return told
+        summarised.append((yield from _summarise(sketch, one)))  # noqa: PERF401 - a comprehension cannot yield
+    return summarised
 
 
 def _summarise(sketch: Sketch, one: WrittenMessage) -> Generator[Ask, object, WrittenMessage]:

@@ -125,9 +125,9 @@ def _is_ascii(text: object) -> bool:
 
 def _exact_print(message: object) -> str:
     """A content hash that also distinguishes what JSON writes alike: tuples and lists, and keys of different types."""
-    told = fingerprint(message)
+    plain_print = fingerprint(message)
     try:
-        return told if not told or _is_plain(message) else digest(told, repr(message)).hex()[:16]
+        return plain_print if not plain_print or _is_plain(message) else digest(plain_print, repr(message)).hex()[:16]
     except RecursionError:
         return ""
 

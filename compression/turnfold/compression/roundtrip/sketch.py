@@ -262,10 +262,10 @@ class Sketch:
         one = self._kept[i]
         if why == OLD:
             return one
-        told = self._told.get(i)
-        if told is None or told.why != why:
-            told = self._told[i] = one._replace(why=why)
-        return told
+        unchanged = self._told.get(i)
+        if unchanged is None or unchanged.why != why:
+            unchanged = self._told[i] = one._replace(why=why)
+        return unchanged
 
     def _write(self, slot: Slot, level: CondenseLevel) -> tuple[WrittenMessage, ...]:
         originals = [self.original(i, OLD) for i in range(slot.start, slot.end)]
@@ -304,8 +304,8 @@ class Sketch:
 
     def _merge(self, slot: Slot, level: CondenseLevel) -> tuple[Mapping[str, Any], str, str]:
         starts = range(slot.start, slot.end, TOGETHER)
-        told = [self._run_text(start, min(start + TOGETHER, slot.end), level) for start in starts]
-        text = "\n".join(one for one in told if one)
+        parts = [self._run_text(start, min(start + TOGETHER, slot.end), level) for start in starts]
+        text = "\n".join(one for one in parts if one)
         return self.summary(slot.start, slot.end, text), "merged", "one of a run of older messages"
 
     def _run_text(self, start: int, end: int, level: CondenseLevel) -> str:
@@ -328,16 +328,16 @@ class Sketch:
 
     def prose(self, start: int, end: int) -> str | None:
         """The text of these messages for a summarizer; None if some of it must stay unchanged."""
-        told = [(i, text, self.read(i, path, text)) for i in range(start, end) for path, text in texts_of(self.messages[i])]
-        if not told or any(one is None or one.has_blocks for _, _, one in told):
+        texts = [(i, text, self.read(i, path, text)) for i in range(start, end) for path, text in texts_of(self.messages[i])]
+        if not texts or any(one is None or one.has_blocks for _, _, one in texts):
             return None
         if end - start == 1:
-            return told[0][1] if len(told) == 1 else None
-        return "\n".join(f"{_speaker(self.messages[i])}: {text}" for i, text, _ in told if text.strip())
+            return texts[0][1] if len(texts) == 1 else None
+        return "\n".join(f"{_speaker(self.messages[i])}: {text}" for i, text, _ in texts if text.strip())
 
     def with_musts(self, start: int, end: int, text: str) -> str:
         """A text, plus any standing orders and secrets of these messages that it lacks."""
-        reads = [self.read(i, path, told) for i in range(start, end) for path, told in texts_of(self.messages[i])]
+        reads = [self.read(i, path, part) for i in range(start, end) for path, part in texts_of(self.messages[i])]
         said = ((one.role, must) for one in reads if one for must in one.musts if must not in text)
         lost = [f"{role}: {must}" if end - start > 1 else must for role, must in said]
         return "\n".join([text, *lost])

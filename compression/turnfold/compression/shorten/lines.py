@@ -219,8 +219,8 @@ def needed_above(lines: Sequence[str], *, headings: bool) -> dict[int, tuple[int
     if len(lines) > MOST_ROWS:
         return {}
     above: dict[int, tuple[int, ...]] = {i: (distance,) for i, distance in heads(lines, headings=headings).items()}
-    told = [remarked(lines), in_sections(lines), in_records(lines), in_turns(lines), opened(lines)]
-    told += [
+    found_heads = [remarked(lines), in_sections(lines), in_records(lines), in_turns(lines), opened(lines)]
+    found_heads += [
         noted(lines),
         in_elements(lines),
         exchanged(lines),
@@ -228,7 +228,7 @@ def needed_above(lines: Sequence[str], *, headings: bool) -> dict[int, tuple[int
         priced(lines),
         qualified(lines),
     ]
-    for i, distance in (pair for pairs in told for pair in pairs.items()):
+    for i, distance in (pair for pairs in found_heads for pair in pairs.items()):
         above[i] = (*above.get(i, ()), distance)
     for i, others in framed(lines).items():
         above[i] = (*above.get(i, ()), *(i - other for other in others))

@@ -396,8 +396,8 @@ class _Page:
             parts, exact = self.parts[i], blocks.get(i, _NONE)
             orders: Sequence[int] = ()
             if self.roles[i] in TELLS:
-                told = plain and not may_elide(text)
-                orders = asked.get(i, ()) if told else may_be_orders(text, HeardWords(words_of))
+                is_quick = plain and not may_elide(text)
+                orders = asked.get(i, ()) if is_quick else may_be_orders(text, HeardWords(words_of))
             must = {j for j in orders if j not in exact and has_order(self.piece(i, j), words_of[j], parts.sizes[j])}
             tells = i in secret if plain else not TELLING.isdisjoint(chain.from_iterable(words_of))
             if may_hold_exact(text, tells=tells, runs=not plain or i in long):

@@ -98,25 +98,25 @@ def is_brief(sources: Sequence[Quotable], step: KeptStep) -> bool:
 def _steps(sources: Sequence[Quotable], first: int, answered: int | None, memo: Memo) -> Iterator[KeptStep]:
     """The steps from a message on; `answered` is the answer to the newest earlier step."""
     for at in range(first, len(sources) - 1):
-        told, answer = sources[at], sources[at + 1]
-        if (told.role, answer.role) != ("user", "assistant") or not answer.text.strip():
+        message, answer = sources[at], sources[at + 1]
+        if (message.role, answer.role) != ("user", "assistant") or not answer.text.strip():
             continue
-        agrees = merely_agrees(told.text) if len(told.text) <= _LONGEST_REPLY else False
+        agrees = merely_agrees(message.text) if len(message.text) <= _LONGEST_REPLY else False
         question = None
-        if at and answered == at - 1 and (agrees or (len(told.text) <= _LONGEST_REPLY and not _ASKS.search(told.text))):
-            place = memo.get(("asked", sources[at - 1].key, told.key), partial(asked, sources[at - 1], told))
+        if at and answered == at - 1 and (agrees or (len(message.text) <= _LONGEST_REPLY and not _ASKS.search(message.text))):
+            place = memo.get(("asked", sources[at - 1].key, message.key), partial(asked, sources[at - 1], message))
             question = Quote(at - 1, *place) if place else None
-        if question or (not agrees and _is_step(told.text, answer)):
+        if question or (not agrees and _is_step(message.text, answer)):
             yield KeptStep(at, at + 1, question)
             answered = at + 1
 
 
-def _is_step(told: str, answer: Quotable) -> bool:
-    if not (0 < len(told) <= _LONGEST or (is_short(answer) and _is_list(told))) or merely_agrees(told):
+def _is_step(message: str, answer: Quotable) -> bool:
+    if not (0 < len(message) <= _LONGEST or (is_short(answer) and _is_list(message))) or merely_agrees(message):
         return False
-    if _ASKS.search(told):
-        return tells_and_asks(told) or says_done(answer.text) or asks_to_do(told, answer.text)
-    return is_short(answer) or not begins_with_command(told)
+    if _ASKS.search(message):
+        return tells_and_asks(message) or says_done(answer.text) or asks_to_do(message, answer.text)
+    return is_short(answer) or not begins_with_command(message)
 
 
 def tells_and_asks(text: str) -> bool:

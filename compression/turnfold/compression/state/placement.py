@@ -272,7 +272,7 @@ class _Walk:
         lone: whether the request has one user message only.
         asked: how many times in a row the pending question was asked.
         last: the result for the newest recalled message.
-        told: the state in force according to the blocks so far.
+        shown: the state in force according to the blocks so far.
         unpinned: index of the newest change without a pin.
         pins: indices, states and weights of the remaining pins.
     """
@@ -283,7 +283,7 @@ class _Walk:
         self.asked = record.asked
         self.before = record
         self.last = _NOTHING_SAID
-        self.told = State()
+        self.shown = State()
         self.unpinned: int | None = None
         self.pins: list[tuple[int, State, int]] = []
         self.changes: list[tuple[int, State]] = []
@@ -331,13 +331,13 @@ class _Walk:
             said = replace(said, changed=True)
         if said.outcome == "acknowledge" and follows_results:
             said = replace(said, outcome="forward")
-        revoked = said.changed and not self.options.keeps_history and self.machine.state == self.told
+        revoked = said.changed and not self.options.keeps_history and self.machine.state == self.shown
         self._note(index, Entry(key, said.outcome, self.machine.state if revoked else self._untold()))
         return said
 
     def _untold(self) -> State | None:
         state = self.machine.state
-        return None if state is self.told or state == self.told else state
+        return None if state is self.shown or state == self.shown else state
 
     def _note(self, index: int, entry: Entry) -> None:
         """Record the result for a message, and pin its block."""
@@ -345,7 +345,7 @@ class _Walk:
         self.indices.append(index)
         if entry.state is not None:
             self.changes.append((index, entry.state))
-            self.told, self.unpinned = entry.state, index
+            self.shown, self.unpinned = entry.state, index
         if entry.outcome == "forward":
             self._pin()
 
@@ -390,10 +390,10 @@ class _Walk:
     def _pin(self) -> None:
         if self.unpinned is None:
             return
-        weight = _BORDERS + len(self.told.policies) + (self.told.premise is not None)
+        weight = _BORDERS + len(self.shown.policies) + (self.shown.premise is not None)
         if self.options.superseded == "drop" or sum(older for _, _, older in self.pins) > MAX_STALE * weight:
             self.pins.clear()
-        self.pins.append((self.unpinned, self.told, weight))
+        self.pins.append((self.unpinned, self.shown, weight))
         self.unpinned = None
 
     def settle(self, outcome: Outcome) -> None:
@@ -402,7 +402,7 @@ class _Walk:
             self.entries[-1] = replace(self.entries[-1], state=untold)
             self.changes = [change for change in self.changes if change[0] != self.indices[-1]]
             self.changes.append((self.indices[-1], untold))
-            self.told, self.unpinned = untold, self.indices[-1]
+            self.shown, self.unpinned = untold, self.indices[-1]
         if outcome == "forward":
             self._pin()
 

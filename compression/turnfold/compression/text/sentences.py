@@ -117,11 +117,11 @@ def sentences(text: str, blocks: Sequence[Span] | None = None) -> list[Span]:
         if block.kind == "inline-json":
             values.append(block)
             continue
-        _cut_prose(text, at, block.start, starts, values, told=blocks is None)
+        _cut_prose(text, at, block.start, starts, values, is_all=blocks is None)
         values.clear()
         starts.append((block.start, block.kind))
         at = block.end
-    _cut_prose(text, at, len(text), starts, values, told=blocks is None)
+    _cut_prose(text, at, len(text), starts, values, is_all=blocks is None)
     if not starts:
         return [Span(0, len(text))] if text else []
     if beside := side_by_side(text):
@@ -157,21 +157,21 @@ def _is_plain_line(text: str) -> bool:
     return text.isascii() and not ("\n" in text or "{" in text or "[" in text or may_be_block(text) or text.isspace() or not text)
 
 
-def _cut_prose(text: str, start: int, end: int, starts: list[tuple[int, str]], values: Sequence[Span], *, told: bool) -> None:
+def _cut_prose(text: str, start: int, end: int, starts: list[tuple[int, str]], values: Sequence[Span], *, is_all: bool) -> None:
     """Adds the sentence starts of a range without blocks; blank lines belong to the text before them.
 
     Args:
         values: its JSON; that over several lines at least.
-        told: whether that is all of it.
+        is_all: whether `values` has all of its JSON.
     """
     for *passages, behind in () if values else unmarked_speech(text, start, end):
-        _cut_marked(text, start, passages[0], starts, (), told=told)
+        _cut_marked(text, start, passages[0], starts, (), is_all=is_all)
         starts += [(begin, "") for begin in passages]
         start = behind
-    _cut_marked(text, start, end, starts, values, told=told)
+    _cut_marked(text, start, end, starts, values, is_all=is_all)
 
 
-def _cut_marked(text: str, start: int, end: int, starts: list[tuple[int, str]], values: Sequence[Span], *, told: bool) -> None:
+def _cut_marked(text: str, start: int, end: int, starts: list[tuple[int, str]], values: Sequence[Span], *, is_all: bool) -> None:
     """The same where sentences have marks at their ends."""
     for begin, stop, inside in _lines(text, start, end, values):
         piece = text[begin:stop]
@@ -179,7 +179,7 @@ def _cut_marked(text: str, start: int, end: int, starts: list[tuple[int, str]], 
             continue
         starts.append((begin, ""))
         if len(piece) > LONGEST or _INNER_END.search(piece):
-            starts += [(begin + cut, "") for cut in _cuts(piece, inside if inside or told else None)]
+            starts += [(begin + cut, "") for cut in _cuts(piece, inside if inside or is_all else None)]
 
 
 def _lines(text: str, start: int, end: int, values: Sequence[Span]) -> Iterator[tuple[int, int, list[Range]]]:

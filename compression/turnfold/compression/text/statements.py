@@ -297,8 +297,12 @@ def _of(
         if spoken := _spoken(text, pieces):
             joined[at] = [tied and i not in spoken for i, tied in enumerate(joined[at])]
             ties[at] = [(one, other) for one, other in ties[at] if one < other or one not in spoken]
-    told = iter([(tied, without_series(pieces, pairs)) for tied, pairs, (_, pieces) in zip(joined, ties, several, strict=True)])
-    return [_columns(spans, *next(told)) if len(spans) > 1 else (spans, ((),) * len(spans), (1,) * len(spans)) for spans in cut]
+    results = iter(
+        [(tied, without_series(pieces, pairs)) for tied, pairs, (_, pieces) in zip(joined, ties, several, strict=True)]
+    )
+    return [
+        _columns(spans, *next(results)) if len(spans) > 1 else (spans, ((),) * len(spans), (1,) * len(spans)) for spans in cut
+    ]
 
 
 def _spoken(text: str, pieces: Sequence[StatementPiece]) -> set[int]:

@@ -38,11 +38,11 @@ def gather(messages: Sequence[Message], wire: str, memo: Memo) -> Messages:
     def run(known: _Gathered | None, same: int) -> _Gathered:
         if known is not None and same == len(messages) == known.reports.seen:
             return known
-        told = (known.reports, *known.before) if known is not None else ()
-        told = (*(reports for reports in told if reports.seen <= same), Reports())
+        evidence = (known.reports, *known.before) if known is not None else ()
+        evidence = (*(reports for reports in evidence if reports.seen <= same), Reports())
         earlier = known.messages if known is not None else None
-        before = _before_users(messages, _users(messages, earlier, same), told)
-        found = find_reports(messages, max((told[0], *before), key=lambda reports: reports.seen))
+        before = _before_users(messages, _users(messages, earlier, same), evidence)
+        found = find_reports(messages, max((evidence[0], *before), key=lambda reports: reports.seen))
         was = known.reports.found if known is not None else frozenset()
         same = min((i for i in found.found ^ was if i < same), default=same)
         start = earlier[:same] if earlier is not None else ()
@@ -60,14 +60,14 @@ def _users(messages: Sequence[Message], earlier: Messages | None, same: int) -> 
     return [*known[-_BEFORE:], *new][-_BEFORE:]
 
 
-def _before_users(messages: Sequence[Message], users: Sequence[int], told: Sequence[Reports]) -> tuple[Reports, ...]:
+def _before_users(messages: Sequence[Message], users: Sequence[int], evidence: Sequence[Reports]) -> tuple[Reports, ...]:
     """The evidence before each of some user messages, newest first, if it is known or follows known messages.
 
     Args:
-        told: evidence on the first messages, that for the most messages first.
+        evidence: evidence on the first messages, that for the most messages first.
     """
-    known = {reports.seen: reports for reports in told}
-    now = told[0]
+    known = {reports.seen: reports for reports in evidence}
+    now = evidence[0]
     found: list[Reports] = []
     for at in users:
         if at >= now.seen:

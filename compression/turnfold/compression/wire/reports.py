@@ -118,7 +118,7 @@ class Reports(NamedTuple):
         run: the newest consecutive user messages that each follow something to be run.
         doubts: indices of the messages of which a later one may tell that they are reports, or has told it.
         openings: the marks at the beginning of messages that answer no call: what a person writes, as a speaker's name or a date.
-        told: the instructions, and the first request.
+        task: the instructions, and the first request.
         head: the label, element or brackets at the beginning of the first request; "" for none, None before it.
     """
 
@@ -130,7 +130,7 @@ class Reports(NamedTuple):
     run: tuple[_PossibleReport, ...] = ()
     doubts: frozenset[int] = frozenset()
     openings: frozenset[str] = frozenset()
-    told: tuple[str, str] = ("", "")
+    task: tuple[str, str] = ("", "")
     head: str | None = None
 
 
@@ -142,7 +142,7 @@ def find_reports(messages: Sequence[Speaker], known: Reports, end: int | None = 
     for index in range(known.seen, end):
         message = messages[index]
         if message.pinned:
-            now = now if now.head is not None else now._replace(told=(f"{now.told[0]}\n{message.own}", ""))
+            now = now if now.head is not None else now._replace(task=(f"{now.task[0]}\n{message.own}", ""))
         elif message.role == "user" and message.holds:
             now = _step(message, index, _call_before(messages, index), now)
     return now._replace(seen=end, found=now.found.union(now.newest), newest=())
@@ -158,7 +158,7 @@ def _step(message: Speaker, index: int, call: str | None, now: Reports) -> Repor
     """Process one more user message after an assistant's that ends in `call`."""
     if now.head is None:
         opened = _opening(message.own.strip())
-        return now._replace(head=opened.group().strip() if opened else "", told=(now.told[0], message.own))
+        return now._replace(head=opened.group().strip() if opened else "", task=(now.task[0], message.own))
     if call is None or not (call or now.marks) or _is_a_persons(message.own, _framing(message), now):
         return _with_a_persons(message, now)
     return _judge(_PossibleReport(index, _framing(message)), call, now)
@@ -210,8 +210,8 @@ def _tells(frame: _Frame, alike: Sequence[_PossibleReport], call: str, now: Repo
     """
     if frame.mark == _UNFRAMED:
         return call != _JSON and len(alike) >= _MOST_NEEDED
-    named = [frame.opens and _names(text, frame.mark) for text in now.told]
-    if any(by_name and _names(text, call) for by_name, text in zip(named, now.told, strict=True)):
+    named = [frame.opens and _names(text, frame.mark) for text in now.task]
+    if any(by_name and _names(text, call) for by_name, text in zip(named, now.task, strict=True)):
         return True
     if named[0] and (frame.firm or len(alike) > 1):
         return True
@@ -234,7 +234,7 @@ def _is_a_persons(text: str, framing: _Framing, now: Reports) -> bool:
     """Whether a message begins as the first request did, or contains such a beginning, or an element for a person's text."""
     if now.head and (framing.head == now.head or f"\n{now.head}" in text):
         return True
-    return _first_line(text) == _first_line(now.told[1]) or _PERSONS.search(text) is not None
+    return _first_line(text) == _first_line(now.task[1]) or _PERSONS.search(text) is not None
 
 
 def _first_line(text: str) -> str:

@@ -53,10 +53,10 @@ def in_short(rows: Sequence[WeighedLine]) -> list[WeighedLine]:
             first = i
             out.append(row)
             continue
-        told, said = _NUMBERS.findall(rows[first].text), _NUMBERS.findall(row.text)
-        new = [now for was, now in zip(told, said, strict=False) if now != was]
+        before, said = _NUMBERS.findall(rows[first].text), _NUMBERS.findall(row.text)
+        new = [now for was, now in zip(before, said, strict=False) if now != was]
         short = f"{_AND}{', '.join(new)}"
-        fits = len(told) == len(said) and 1 <= len(new) <= _FEW and len(short) * 3 < len(row.text)
+        fits = len(before) == len(said) and 1 <= len(new) <= _FEW and len(short) * 3 < len(row.text)
         out.append(row._replace(text=short, under=i - first) if fits else row)
     return out
 

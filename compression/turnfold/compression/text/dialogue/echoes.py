@@ -57,11 +57,11 @@ def is_echo(answer: str, said: str) -> bool:
     low, before = lower_text(answer), lower_text(said)
     if _CHOICE.search(before):
         return False
-    told = _NUMBERED.sub(" ", _OPENING.sub("", low, count=1))
-    if not set(_FIGURE.findall(told)) <= set(_FIGURE.findall(before)):
+    bare = _NUMBERED.sub(" ", _OPENING.sub("", low, count=1))
+    if not set(_FIGURE.findall(bare)) <= set(_FIGURE.findall(before)):
         return False
     named = {word[:_STEM] for word in words(before)}
-    repeated = words(told)
-    if not (repeated or _FIGURE.search(told)):
+    repeated = words(bare)
+    if not (repeated or _FIGURE.search(bare)):
         return False
     return all(word[:_STEM] in named or (_RUN.fullmatch(word) is not None and word in before) for word in repeated)

@@ -47,7 +47,7 @@ class _Standing(NamedTuple):
 class _Standings(NamedTuple):
     """A message's figures, and the words for its subject."""
 
-    told: tuple[_Standing, ...]
+    figures: tuple[_Standing, ...]
     about: frozenset[str]
 
 
@@ -71,14 +71,14 @@ def standings(sources: Sequence[Quotable], memo: Memo) -> list[StatementUpdate]:
     for at in range(len(sources) - 1, -1, -1):
         source = sources[at]
         read = _read(source, memo)
-        for one in read.told:
-            told = newest.setdefault((one.of, source.role, source.name), [])
-            newer = _newer(told, one.of, source.role, read.about)
+        for one in read.figures:
+            figures = newest.setdefault((one.of, source.role, source.name), [])
+            newer = _newer(figures, one.of, source.role, read.about)
             if newer is None:
-                told.append((at, one, read.about))
+                figures.append((at, one, read.about))
             elif newer[0] != at and newer[1].value != one.value:
                 found.add(StatementUpdate(newer[0], at, one.start))
-        left -= bool(read.told)
+        left -= bool(read.figures)
         if not left:
             break
     return sorted(found)
@@ -90,27 +90,27 @@ class EarlierStandings(NamedTuple):
     Attributes:
         size: number of messages.
         labels: counts of messages that name their speaker.
-        told: of each subject, role and name the message, which one it is of those that tell something, counted from the newest
+        figures: of each subject, role and name the message, which one it is of those that tell something, counted from the newest
             back, the figure, and what the message is about.
     """
 
     size: int
     labels: Labels
-    told: dict[_Subject, list[tuple[int, int, _Standing, frozenset[str]]]]
+    figures: dict[_Subject, list[tuple[int, int, _Standing, frozenset[str]]]]
 
 
 def earlier_standings(sources: Sequence[Quotable], memo: Memo) -> EarlierStandings:
     """The figures of messages, for lookups by later ones."""
-    told: dict[_Subject, list[tuple[int, int, _Standing, frozenset[str]]]] = {}
+    figures: dict[_Subject, list[tuple[int, int, _Standing, frozenset[str]]]] = {}
     rank = 0
     for at in range(len(sources) - 1, -1, -1):
         read = _read(sources[at], memo)
-        rank += bool(read.told)
-        for one in read.told:
-            told.setdefault((one.of, sources[at].role, sources[at].name), []).append((at, rank, one, read.about))
+        rank += bool(read.figures)
+        for one in read.figures:
+            figures.setdefault((one.of, sources[at].role, sources[at].name), []).append((at, rank, one, read.about))
         if rank == _MOST:
             break
-    return EarlierStandings(len(sources), labels_of(sources, memo), told)
+    return EarlierStandings(len(sources), labels_of(sources, memo), figures)
 
 
 def standings_behind(earlier: EarlierStandings, behind: Sequence[Quotable], memo: Memo) -> list[StatementUpdate]:
@@ -120,32 +120,32 @@ def standings_behind(earlier: EarlierStandings, behind: Sequence[Quotable], memo
     The result equals that of `standings` over all of them.
     """
     read = of_each(memo, "figures told", behind, lambda one: _read(one, memo))
-    if not any(one.told for one in read) or earlier.labels.joined(labels_of(behind, memo)).are_most:
+    if not any(one.figures for one in read) or earlier.labels.joined(labels_of(behind, memo)).are_most:
         return []
     newest: _Newest = {}
     left = _MOST
     for at in range(len(behind) - 1, -1, -1):
-        for one in read[at].told:
-            told = newest.setdefault((one.of, behind[at].role, behind[at].name), [])
-            if _newer(told, one.of, behind[at].role, read[at].about) is None:
-                told.append((earlier.size + at, one, read[at].about))
-        left -= bool(read[at].told)
+        for one in read[at].figures:
+            figures = newest.setdefault((one.of, behind[at].role, behind[at].name), [])
+            if _newer(figures, one.of, behind[at].role, read[at].about) is None:
+                figures.append((earlier.size + at, one, read[at].about))
+        left -= bool(read[at].figures)
         if not left:
             return []
     found: set[StatementUpdate] = set()
-    for subject, told in newest.items():
-        for older, rank, one, about in earlier.told.get(subject, ()):
-            newer = _newer(told, one.of, subject[1], about) if rank <= left else None
+    for subject, figures in newest.items():
+        for older, rank, one, about in earlier.figures.get(subject, ()):
+            newer = _newer(figures, one.of, subject[1], about) if rank <= left else None
             if newer is not None and newer[1].value != one.value:
                 found.add(StatementUpdate(newer[0], older, one.start))
     return sorted(found)
 
 
-def _newer(told: Sequence[_Told], of: str, role: str, about: frozenset[str]) -> _Told | None:
+def _newer(figures: Sequence[_Told], of: str, role: str, about: frozenset[str]) -> _Told | None:
     """The newest message with the same figure, whatever its value."""
     if role == "assistant" and of not in _MEASURES:
-        return told[0] if told else None
-    for new in told:
+        return figures[0] if figures else None
+    for new in figures:
         if not new[2].isdisjoint(about):
             return new
     return None
@@ -154,19 +154,19 @@ def _newer(told: Sequence[_Told], of: str, role: str, about: frozenset[str]) -> 
 def _read(source: Quotable, memo: Memo) -> _Standings:
     if len(source.text) > LONGEST or source.role not in ("user", "assistant"):
         return _NONE
-    return memo.get(("standings", source.key), lambda: _standings_of(source.text), lambda read: 200 + 150 * len(read.told))
+    return memo.get(("standings", source.key), lambda: _standings_of(source.text), lambda read: 200 + 150 * len(read.figures))
 
 
 def _standings_of(text: str) -> _Standings:
     if not _DIGIT.search(text):
         return _NONE
     low = lower_text(text)
-    told = (*_counted(low), *(() if low.isascii() else _run_on(low)))
-    if not told:
+    figures = (*_counted(low), *(() if low.isascii() else _run_on(low)))
+    if not figures:
         return _NONE
-    named = {word[:_STEM] for one in told for word in one.of.split()}
+    named = {word[:_STEM] for one in figures for word in one.of.split()}
     about = {word[:_STEM] for word in joined_words(low) if len(word) > 3 and not is_function_word(word)}
-    return _Standings(told, frozenset(about - named))
+    return _Standings(figures, frozenset(about - named))
 
 
 def _counted(low: str) -> Iterator[_Standing]:

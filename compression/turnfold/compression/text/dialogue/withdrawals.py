@@ -118,26 +118,26 @@ def naming(named: Sequence[str], newer: int, said: SaidTexts) -> list[tuple[int,
     return sorted(min(places, key=len, default={}).items())
 
 
-def _places(word: str, told: str, starts: Sequence[int], newer: int) -> dict[int, int]:
+def _places(word: str, texts: str, starts: Sequence[int], newer: int) -> dict[int, int]:
     """The first position of a word in each earlier message that has it. If these are more than a few, the search stops."""
     found: dict[int, int] = {}
-    message, at, end = 0, told.find(word, 0, starts[newer]), starts[newer]
+    message, at, end = 0, texts.find(word, 0, starts[newer]), starts[newer]
     while at >= 0 and len(found) <= _RARE:
         while starts[message + 1] <= at:
             message += 1
-        if _is_word(word, told, at):
+        if _is_word(word, texts, at):
             found[message] = at - starts[message]
-            at = told.find(word, starts[message + 1], end)
+            at = texts.find(word, starts[message + 1], end)
         else:
-            at = told.find(word, at + 1, end)
+            at = texts.find(word, at + 1, end)
     return found
 
 
-def _is_word(word: str, told: str, at: int) -> bool:
+def _is_word(word: str, texts: str, at: int) -> bool:
     """Whether a form of a word begins at a position; in scripts without spaces, any position will do."""
     if word[0] >= "\u3040":
         return True
-    if at and (told[at - 1].isalnum() or told[at - 1] == "_"):
+    if at and (texts[at - 1].isalnum() or texts[at - 1] == "_"):
         return False
     end = at + len(word)
-    return len(word) >= _STEM or not told[end : end + _ENDING + 1].isalpha() or len(told[end : end + _ENDING + 1]) <= _ENDING
+    return len(word) >= _STEM or not texts[end : end + _ENDING + 1].isalpha() or len(texts[end : end + _ENDING + 1]) <= _ENDING

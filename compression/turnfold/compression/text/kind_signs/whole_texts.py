@@ -156,13 +156,13 @@ def _has_speakers(text: str) -> bool:
     if not may_name_writers(text[: 2 * LONGEST_LINE]):
         return False
     named = writers(text)
-    told = len(named.heads) + len(named.signatures)
-    if told < _FEWEST_SPEAKERS:
+    naming_lines = len(named.heads) + len(named.signatures)
+    if naming_lines < _FEWEST_SPEAKERS:
         return False
     stretches = [*named.heads.items(), *((start, stop) for _, start, stop in named.signatures)]
     naming = {i for start, stop in stretches for i in range(start, stop)}
     lines = enumerate(text.split("\n"))
-    return told * _SAID_LINES >= sum(i not in naming and bool(line.strip()) and not is_button(line) for i, line in lines)
+    return naming_lines * _SAID_LINES >= sum(i not in naming and bool(line.strip()) and not is_button(line) for i, line in lines)
 
 
 def _spoken(text: str) -> str:

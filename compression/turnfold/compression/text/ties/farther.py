@@ -198,14 +198,14 @@ def _with_tails(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
                 yield from ((k, i) for k in range(max(first, i - _FARTHEST), i) if _says_the_same(pieces[k], piece))
         elif piece.starts_line or piece.kind:
             if first >= 0:
-                told = [
+                remaining = [
                     j
                     for j in (i, *_rest_of_line(pieces, i))
                     if not pieces[j].kind and not _REMAINING.isdisjoint(pieces[j].said[:4])
                 ]
                 if _ends_list(pieces, i):
-                    told.append(i)
-                yield from ((k, j) for k in range(max(first, i - 2 * _FARTHEST), i) for j in told)
+                    remaining.append(i)
+                yield from ((k, j) for k in range(max(first, i - 2 * _FARTHEST), i) for j in remaining)
             first = -1
 
 
@@ -397,8 +397,12 @@ def _contrasted(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
         if piece.kind or piece.item or piece.starts_line or before.kind or piece.asks or before.asks:
             continue
         about = _stems(piece.said[:_NEAR_START])
-        told = _stems(before.said)
-        if not about.isdisjoint(told) or not _UNIVERSAL.isdisjoint(before.said) or not told.isdisjoint(_denied(piece.said)):
+        remaining = _stems(before.said)
+        if (
+            not about.isdisjoint(remaining)
+            or not _UNIVERSAL.isdisjoint(before.said)
+            or not remaining.isdisjoint(_denied(piece.said))
+        ):
             yield i - 1, i
             yield from limited_too(pieces, i)
             if not _EXCEPTIONS.isdisjoint(piece.said):

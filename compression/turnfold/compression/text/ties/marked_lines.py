@@ -130,8 +130,8 @@ def openings(text: str) -> dict[int, tuple[tuple[int, int], ...]]:
     lines = text.split("\n")
     starts = [*accumulate((len(line) + 1 for line in lines), initial=0)]
     found: dict[int, tuple[int, ...]] = {}  # by line those that open what it stands in
-    for told in (opened(lines), in_elements(lines), exchanged(lines)):
-        for i, distance in told.items():
+    for distances in (opened(lines), in_elements(lines), exchanged(lines)):
+        for i, distance in distances.items():
             above = i - distance
             found[i] = (*found.get(above, ())[1 - _DEEPEST :], above)
     return {starts[i]: tuple((starts[k], starts[k] + len(lines[k])) for k in dict.fromkeys(above)) for i, above in found.items()}

@@ -210,12 +210,12 @@ def _may_limit(piece: StatementPiece, bits: int) -> bool:
         return False
     if piece.dense:
         body = piece.limiting_body
-        told = (
+        limits = (
             _holds(body, _LIMITING_DENSE)
             or _holds(body[:_DENSE_SETTING], _SETTINGS_DENSE)
             or piece.body.startswith(_GROUPS_DENSE)
         )
-        return told and len(piece.body) <= _DENSE_SHORT
+        return limits and len(piece.body) <= _DENSE_SHORT
     first = said[0]
     return bits & _LIMITING > 0 and first != "well" and _limits(piece, first, bits)  # "Well, ..." limits a little, or nothing
 
@@ -254,8 +254,8 @@ def _of_all(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
         behind = pieces[k]
         if behind.kind or behind.said == piece.said or is_apart(pieces, k):
             return
-        told = not _DUTIES.isdisjoint(behind.said) or not _TIME_FRONTS.isdisjoint(behind.said[-1:])
-        if begins or told or _may_limit(behind, piece.hints.cues[k]) or behind.shares_words(piece):
+        restricts = not _DUTIES.isdisjoint(behind.said) or not _TIME_FRONTS.isdisjoint(behind.said[-1:])
+        if begins or restricts or _may_limit(behind, piece.hints.cues[k]) or behind.shares_words(piece):
             yield i, k
 
 

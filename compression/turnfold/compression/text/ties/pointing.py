@@ -295,10 +295,10 @@ def _figure_pairs(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
 
 
 def _beside_figure(pieces: Sequence[StatementPiece], i: int, has_figure: Callable[[StatementPiece], bool]) -> Iterator[Pair]:
-    told = next((k for k in before_in_line(pieces, i, _FAR) if has_figure(pieces[k]) and not pieces[k].asks), None)
-    if told is not None and pieces[told].said != pieces[i].said:  # what a program says again contradicts nothing
-        yield told, i
-        yield i, told
+    earlier = next((k for k in before_in_line(pieces, i, _FAR) if has_figure(pieces[k]) and not pieces[k].asks), None)
+    if earlier is not None and pieces[earlier].said != pieces[i].said:  # what a program says again contradicts nothing
+        yield earlier, i
+        yield i, earlier
 
 
 def _happened_meanwhile(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:

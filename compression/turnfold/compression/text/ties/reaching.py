@@ -123,10 +123,10 @@ def _tells_measure(piece: StatementPiece) -> bool:
         return False
     if piece.dense:
         body = piece.body
-        told = len(body) < 3 * _MEASURE_WORDS and any(map(body[:_MEASURE_WORDS].__contains__, _DENSE_MEASURES))
+        measures = len(body) < 3 * _MEASURE_WORDS and any(map(body[:_MEASURE_WORDS].__contains__, _DENSE_MEASURES))
     else:
-        told = not _MEASURES.isdisjoint(piece.said[:_SUBJECT])
-    return told and not piece.asks and not _FIGURE.search(_YEAR.sub("", piece.text))
+        measures = not _MEASURES.isdisjoint(piece.said[:_SUBJECT])
+    return measures and not piece.asks and not _FIGURE.search(_YEAR.sub("", piece.text))
 
 
 def _answered(pieces: Sequence[StatementPiece], telling: Sequence[int]) -> Iterator[Pair]:

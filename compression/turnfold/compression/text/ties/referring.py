@@ -170,10 +170,10 @@ def _reverses(said: Sequence[str], *, comments: bool) -> bool:
 
 def _replaces(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
     """ "The flight leaves from gate 2. ... Now it leaves from gate 4.": what held before."""
-    told = next((k for k in before_in_line(pieces, i, _FAR) if pieces[i].shares_words(pieces[k])), None)
-    if told is not None:
-        yield i, told
-        yield told, i
+    alike = next((k for k in before_in_line(pieces, i, _FAR) if pieces[i].shares_words(pieces[k])), None)
+    if alike is not None:
+        yield i, alike
+        yield alike, i
 
 
 def _reports(said: Sequence[str]) -> bool:

@@ -312,8 +312,8 @@ def _is_about_time_to_come(language: OrderLanguage, clauses: Sequence[_OrderClau
 
     For "from now on", it is enough that there is no other subject. `spoken` are the words of all clauses.
     """
-    told = [part for part in ("future", "someday", "when") if not language.parts[part].keys().isdisjoint(spoken)]
-    if not any(language.has(part, c.said) for part in told for c in clauses):
+    parts_named = [part for part in ("future", "someday", "when") if not language.parts[part].keys().isdisjoint(spoken)]
+    if not any(language.has(part, c.said) for part in parts_named for c in clauses):
         return False
     commanded = False
     for clause in reversed(clauses):

@@ -67,11 +67,11 @@ def named_mails(folded: str) -> NamedMails | None:
     if len(folded) > _LONGEST:
         return None
     said = joined_words(lower_text(folded))
-    told = frozenset(word.removesuffix("'s") for word in said)
-    answers = not _TABLE["answers"].isdisjoint(told)
+    bare = frozenset(word.removesuffix("'s") for word in said)
+    answers = not _TABLE["answers"].isdisjoint(bare)
     for at, word in enumerate(said):
         if word in _TABLE["mail"] or (answers and word == "one"):
             places = [PLACES[one] for one in said[max(0, at - _BACK) : at] if one in PLACES]
             if places or (answers and word != "one"):
-                return NamedMails(places[-1] if places else -1, told)
-    return NamedMails(None, told) if not _TABLE["mails"].isdisjoint(told) else None
+                return NamedMails(places[-1] if places else -1, bare)
+    return NamedMails(None, bare) if not _TABLE["mails"].isdisjoint(bare) else None

@@ -228,8 +228,8 @@ def row_terms(text: str, runs: Sequence[Range]) -> frozenset[str]:
     most = COMMON * sum(len(records_of(text, run)) for run in runs)
     often = [_stem(word) for word, count in values.most_common(_MOST_VALUES) if _OFTEN <= count <= most]
     rare = [HELD + _stem(word) for word in values] if len(values) <= _MOST_HELD else (HELD,)
-    told = (*_terms(words.words(heads), heads), *held_fields(heads), _ANY)
-    return frozenset((*told, *often, *(VALUE + word for word in often), *rare))
+    in_heads = (*_terms(words.words(heads), heads), *held_fields(heads), _ANY)
+    return frozenset((*in_heads, *often, *(VALUE + word for word in often), *rare))
 
 
 def asked_fields(folded: str) -> tuple[str, ...]:
