@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from turnfold.compression import lazy
-from turnfold.compression.text.lexicon import lexicon
+from turnfold.compression.text.lexicon import lexicon, one_of
 from turnfold.compression.text.lower import plain_words
 
 Mention = tuple[int, int, str]
@@ -31,14 +31,10 @@ _MAGNITUDE: Final = (
     r"|(?:مليون|مليونا|مليار|ملايين|مليارات|ألف|آلاف)(?!\w)))?+"
 )
 _SYMBOL: Final = r"(?:(?:R|US|A|C|CA|AU|HK|NZ|NT|S)?\$|[€£¥₹₽₩₺₫₴₱₪₦฿])"
-_CODE: Final = (
-    r"(?:USD|EUR|GBP|JPY|CHF|INR|CNY|RMB|PLN|CZK|HUF|RON|SEK|NOK|DKK|BRL|MXN|KRW|TRY|RUB|UAH|AUD|CAD|NZD|HKD|SGD|ZAR|AED|SAR|ILS"
-    r"|THB|EGP|NGN|KES)"
-)
+_CODE: Final = f"(?:{one_of('amounts', 'currency codes')})"
 _COINS: Final = (
-    r"(?:(?:[Dd]ollars?|dólar(?:es)?|dollari|[Ee]uros?|pounds|pound sterling|rupees?|yen|yuan|francs?|Franken|pesos?|reais|real"
-    r"|rubles?|roubles?|zloty|złotych|zł|рублей|рубля|рубль|руб\b\.?|гривен|гривень|гривні|гривня|грн\b\.?|крон\w?|Kč|korun|kr\b\.?|kroner|kronor|lei|lire|won|liras?|dinars?|dirhams?|riyals?|cents?"
-    rf"|{_CODE})(?!\w)|[€£¥₹₽₩₺₫₴₱₪₦฿$](?!\d)|(?:人民币|人民幣|美元|美金|欧元|歐元|日元|英镑|港元|元|円|ドル|ユーロ)|원|달러|유로"
+    rf"(?:(?:{one_of('amounts', 'coins')}|руб\b\.?|грн\b\.?|крон\w?|kr\b\.?|{_CODE})(?!\w)"
+    r"|[€£¥₹₽₩₺₫₴₱₪₦฿$](?!\d)|(?:人民币|人民幣|美元|美金|欧元|歐元|日元|英镑|港元|元|円|ドル|ユーロ)|원|달러|유로"
     r"|(?:دولار|دينار|ريال|درهم|جنيه|يورو|ليرة)(?!\w))"
 )
 #: "4 millones de pesos", "2 millions d'euros".
@@ -81,31 +77,25 @@ _HAN: Final = lazy.pattern(
 # "In 1987 Rosalind": the name after a year is not what the year counts.
 _DATED: Final = lazy.pattern(r"(?i:\b(?:in|since|until|from|after|before|between|during|im jahr|seit|en|desde|depuis|nel)) \Z")
 _HAPPENED: Final = lazy.pattern(r" (?:\w+ed|sold|won|lost|fell|rose|led|ran|grew|began|saw|became)\Z")
+_LANGUAGES: Final = ("en", "de", "fr", "es")
+#: What goes on with a number in English: "two hundred", "twenty-five".
+_MORE: Final = {"en": "(?:[- ](?:one|two|three|four|five|six|seven|eight|nine|hundred|thousand|million|dozen)){0,2}+"}
 #: "ninety days", "two hundred people", "sechs Wochen": numbers in words, and the things counted most often, by language.
-_NUMBER_WORDS: Final = (
-    "two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety",
-    "zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf|zwanzig|dreißig|vierzig|fünfzig|hundert|tausend",
-    "deux|trois|quatre|cinq|six|sept|huit|neuf|dix|vingt|trente|cent|mille",
-    "dos|tres|cuatro|cinco|seis|siete|ocho|nueve|diez|veinte|treinta|cien|mil",
-)
 _SPELLED: Final = lazy.pattern(
-    rf"\b(?:(?i:{_NUMBER_WORDS[0]})"
-    r"(?:[- ](?:one|two|three|four|five|six|seven|eight|nine|hundred|thousand|million|dozen)){0,2}+"
-    r" (?:seconds|minutes|hours|days|nights|weeks|months|years|decades|centuries|miles|kilomet(?:er|re)s|met(?:er|re)s"
-    r"|feet|inches|acres|hectares|kilos|kilograms|grams|tons|tonnes|lit(?:er|re)s|gallons|people|men|women|children|users|employees|workers|patients|soldiers|votes|pages|copies|times|dozen)"
-    rf"|(?i:{_NUMBER_WORDS[1]})"
-    r" (?:Sekunden|Minuten|Stunden|Tagen?|Wochen|Monaten?|Jahren?|Kilometer|Meter|Menschen|Leute)"
-    rf"|(?i:{_NUMBER_WORDS[2]})"
-    r" (?:secondes|minutes|heures|jours|semaines|mois|ans|années)"
-    rf"|(?i:{_NUMBER_WORDS[3]})"
-    r" (?:segundos|minutos|horas|días|semanas|meses|años))\b"
+    r"\b(?:"
+    + "|".join(
+        f"(?i:{one_of('amounts', f'{one} numbers')}){_MORE.get(one, '')} (?:{one_of('amounts', f'{one} counted')})"
+        for one in _LANGUAGES
+    )
+    + r")\b"
 )
-_SPELLED_NUMBERS: Final = frozenset(word for words in _NUMBER_WORDS for word in words.split("|"))
+_TABLE: Final = lexicon("amounts")
+_SPELLED_NUMBERS: Final = frozenset().union(*(_TABLE[f"{one} numbers"] for one in _LANGUAGES))
 #: After a figure that may be a year, these confirm that it is one.
 _YEAR_WORDS: Final = frozenset(["год", "года", "году", "рік", "року", "році", "roku", "yılında", "yılı", "έτος"])
 _YEAR: Final = lazy.pattern(r"1[0-9]\d\d|20\d\d")
 # Function words; any other word after a figure is what the figure counts.
-_SMALL: Final = lexicon("amounts")["small"]
+_SMALL: Final = _TABLE["small"]
 
 
 def amounts(text: str, sure: Iterable[Mention]) -> Iterator[Mention]:
