@@ -7,7 +7,7 @@ as one statement is decided in ``statements``; other signs of a tie are in ``fol
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from turnfold.compression import lazy
@@ -115,22 +115,27 @@ def _revised(pieces: Sequence[StatementPiece]) -> list[tuple[int, int]]:
                 said.clear()
             continue
         if said and not piece.item:
-            last = said[-1]
             if doubted and not piece.starts_line:
-                found.append((last, i))
-            if skipped := piece.skipped:
-                found += [(k, i) for k in said[-_MOST_SKIPPED:] if pieces[k].number in skipped]
-            if "amends" in piece.opens and piece.amends:
-                found += [(k, i) for k in said[-2 if pieces[last].is_short else -1 :]]
-            elif piece.revokes:
-                near = () if piece.points_back else said[: -_NEAR - 1 : -1]
-                meant = next((k for k in near if piece.shares_words(pieces[k])), last)
-                found.append((meant, i))
-                if meant == i - 1:
-                    found += limited_too(pieces, i)
+                found.append((said[-1], i))
+            found += _revised_by(pieces, i, said)
         said.append(i)
         doubted = "doubted-later" in piece.opens
     return found
+
+
+def _revised_by(pieces: Sequence[StatementPiece], i: int, said: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """The steps that a sentence skips, and what it corrects or revokes of the sentences said before it under its heading."""
+    piece, last = pieces[i], said[-1]
+    if skipped := piece.skipped:
+        yield from ((k, i) for k in said[-_MOST_SKIPPED:] if pieces[k].number in skipped)
+    if "amends" in piece.opens and piece.amends:
+        yield from ((k, i) for k in said[-2 if pieces[last].is_short else -1 :])
+    elif piece.revokes:
+        near = () if piece.points_back else said[: -_NEAR - 1 : -1]
+        meant = next((k for k in near if piece.shares_words(pieces[k])), last)
+        yield meant, i
+        if meant == i - 1:
+            yield from limited_too(pieces, i)
 
 
 def _under_headings(pieces: Sequence[StatementPiece]) -> list[tuple[int, int]]:
