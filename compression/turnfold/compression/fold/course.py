@@ -11,12 +11,14 @@ from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from math import inf
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
 from turnfold.compression.fold.policy import Shape
 from turnfold.compression.fold.units.examples import examples_end
 from turnfold.compression.fold.units.unit import Unit
 from turnfold.compression.options import FoldDecision, FoldOptions
+
+_Indices = TypeVar("_Indices", "array[int]", Sequence[int])
 
 _LEFT_WHOLE: Final = 0.95  # share of their tokens that units keep at FACTS if none of their texts is shortened
 
@@ -130,39 +132,39 @@ def course(units: Sequence[Unit], options: FoldOptions, squeeze: float, known: C
         known: a course with the same first `same` units; only later sums are computed.
     """
     first = _first(units, options)
-    if known is not None and known.first != first:
-        known, same = None, 0
+    if known is None or known.first != first:
+        known, same = _NOTHING, 0
     new = units[same:]
-    tables = _tables(units, known, same)
     foldable = [i >= first and not (u.pinned or u.attached) for i, u in enumerate(new, same)]
-    asking = [i for i, u in enumerate(new, same) if u.asks and i >= first]
-    marks = [i for i, u in enumerate(new, same) if u.marked and not u.pinned]
-    interrupted = [i for i, u in enumerate(new, same) if u.interrupted]
     return Course(
         units,
         options,
         squeeze,
         first,
-        requests=(known.requests[: bisect_left(known.requests, same)] if known else array("q")) + array("q", asking),
-        total=_sums(known.total if known else None, same, [u.tokens for u in new]),
-        raw=_sums(known.raw if known else None, same, [u.tokens * folds for u, folds in zip(new, foldable, strict=True)]),
-        facts=_sums(known.facts if known else None, same, [u.facts * folds for u, folds in zip(new, foldable, strict=True)]),
-        users=_sums(known.users if known else None, same, [u.is_user for u in new]),
-        reasons=_sums(known.reasons if known else None, same, [u.reasons for u in new]),
-        lines=_sums(known.lines if known else None, same, [u.lines for u in new]),
-        overs=_sums(known.overs if known else None, same, [u.goes_over for u in new]),
-        entries=_sums(known.entries if known else None, same, [u.entry for u in new]),
-        marks=[*(known.marks[: bisect_left(known.marks, same)] if known else ()), *marks],
-        interrupted=[*(known.interrupted[: bisect_left(known.interrupted, same)] if known else ()), *interrupted],
-        tables=tables,
+        requests=_before(known.requests, same) + array("q", [i for i, u in enumerate(new, same) if u.asks and i >= first]),
+        total=_sums(known.total, same, [u.tokens for u in new]),
+        raw=_sums(known.raw, same, [u.tokens * folds for u, folds in zip(new, foldable, strict=True)]),
+        facts=_sums(known.facts, same, [u.facts * folds for u, folds in zip(new, foldable, strict=True)]),
+        users=_sums(known.users, same, [u.is_user for u in new]),
+        reasons=_sums(known.reasons, same, [u.reasons for u in new]),
+        lines=_sums(known.lines, same, [u.lines for u in new]),
+        overs=_sums(known.overs, same, [u.goes_over for u in new]),
+        entries=_sums(known.entries, same, [u.entry for u in new]),
+        marks=[*_before(known.marks, same), *(i for i, u in enumerate(new, same) if u.marked and not u.pinned)],
+        interrupted=[*_before(known.interrupted, same), *(i for i, u in enumerate(new, same) if u.interrupted)],
+        tables=(*_before(known.tables, same), *(i for i, u in enumerate(new, same) if u.rows)),
         decided={p.at: p.decision for p in (*options.borrowed, *options.precedents)},
     )
 
 
-def _tables(units: Sequence[Unit], known: Course | None, same: int) -> Sequence[int]:
-    """Indices of units with tables."""
-    before = known.tables[: bisect_left(known.tables, same)] if known is not None else ()
-    return (*before, *(i for i, unit in enumerate(units[same:], same) if unit.rows))
+_NO_SUMS: Final = array("q", [0])
+#: The course of no units.
+_NOTHING: Final = Course((), FoldOptions(), 1.0, 0, array("q"), *(_NO_SUMS,) * 8, (), (), (), {})
+
+
+def _before(indices: _Indices, same: int) -> _Indices:
+    """The indices of the first `same` units."""
+    return indices[: bisect_left(indices, same)]
 
 
 def _first(units: Sequence[Unit], options: FoldOptions) -> int:
@@ -189,8 +191,6 @@ def _announces(begin: Sequence[Unit]) -> bool:
     return len(begin) == 3 and begin[0].announces and begin[2].is_user and not (begin[1].is_user or begin[1].pinned)
 
 
-def _sums(known: array[int] | None, same: int, more: Sequence[int]) -> array[int]:
+def _sums(known: array[int], same: int, more: Sequence[int]) -> array[int]:
     """Running sums that extend the first `same` values of earlier ones."""
-    if not known:
-        return array("q", accumulate(more, initial=0))
     return known[:same] + array("q", accumulate(more, initial=known[same]))
