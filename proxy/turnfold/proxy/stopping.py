@@ -110,7 +110,7 @@ def _end_at_last(seconds: float) -> None:
 
 
 class GracefulServer(uvicorn.Server):
-    """The server of a process of its own. It ends with status 0 after SIGTERM, not by the signal, and in bounded time."""
+    """The server of a separate process. After SIGTERM it ends with status 0, not by the signal, and in bounded time."""
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """As the parent does; after a second Ctrl-C too, which cuts streams off, what is known of them is written."""

@@ -13,8 +13,9 @@ from collections.abc import Iterator
 
 @contextlib.contextmanager
 def uncollected() -> Iterator[None]:
-    """Meanwhile no garbage is collected, unless somebody else has the collector off for longer; nor is what is there then looked
-    at later: the first collection would go through all of it."""
+    """Switch garbage collection off meanwhile, unless somebody else keeps it off for longer. Objects that exist then are not
+    looked at later either: the first collection would go through all of them.
+    """
     was_on = gc.isenabled()
     gc.disable()
     try:

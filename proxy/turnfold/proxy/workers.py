@@ -54,7 +54,7 @@ class _WorkerWatch:
 
 
 def worker_says(connection: Connection) -> bool | None:
-    """What a worker has answered since it was last looked at: whether it serves; None where it has not answered.
+    """What a worker has answered since the last call: whether it serves; None if it has not answered.
 
     Nothing is waited for, and nothing is unpickled: a worker that stops in the middle of an answer, or is no longer itself, must
     not hold or end the parent of the others.

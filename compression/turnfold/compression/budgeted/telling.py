@@ -46,7 +46,7 @@ class Context:
 
     @property
     def compression_ratio(self) -> float:
-        """Raw tokens by those of the context."""
+        """Raw tokens divided by those of the context."""
         return round(self.raw_tokens / max(1, self.tokens), 4)
 
 
@@ -114,7 +114,7 @@ def _candidates(state: History, recent: str) -> tuple[list[_Candidate], list[set
 
 
 def _orders_of(text: str) -> str:
-    """The standing orders of a statement that has some: the same ones said again replace it, whatever stands beside them."""
+    """The standing orders in a statement: a repetition replaces it, whatever comes with them."""
     return " ".join(span.of(text).strip() for span in standing_orders(text)) or text
 
 
@@ -182,7 +182,7 @@ def _cost(candidate: _Candidate) -> int:
 
 
 def _fill(ranking: _Ranking, order: Iterable[int], budget: int, chosen: set[int]) -> None:
-    """Adds those that fit, each with what it is told with, the first ones first."""
+    """Add those that fit, each with what it needs, in order."""
     for i in order:
         if budget <= _JOINT:
             break

@@ -347,7 +347,7 @@ def _summary_worth(source: JudgedText, i: int, facts: float) -> float:
 
 
 def _slots(source: JudgedText, most: int) -> int:
-    """How many of so many sentences are rows of data: by its share of the text, one at least where nothing else is said."""
+    """How many of a number of sentences are rows of data: by its share of the text, and at least one if there is nothing else."""
     groups = source.data
     if not groups:
         return 0

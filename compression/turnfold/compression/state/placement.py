@@ -205,7 +205,7 @@ def place(turns: Sequence[Turn], options: StateOptions = _DEFAULTS, record: Reco
 
 
 def _follows_results(turns: Sequence[Turn], index: int) -> bool:
-    """Whether the message stands behind tool results that the model has not read yet."""
+    """Whether the message follows tool results that the model has not read yet."""
     before = next((turns[i].role for i in range(index - 1, -1, -1) if turns[i].role not in _INSTRUCTING), "")
     return before in _RESULTS
 

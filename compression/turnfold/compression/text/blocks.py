@@ -95,7 +95,7 @@ def keys(lined: str) -> Iterator[Range]:
 
 
 def line_end(text: str, at: int) -> int:
-    """Where the line ends in which a place stands."""
+    """The end of the line with a place."""
     end = text.find("\n", at)
     return end if end >= 0 else len(text)
 

@@ -91,7 +91,7 @@ def data_blocks(text: str) -> list[Span]:
 
 
 def _heads_list(text: str, block: Span, stretch: Span) -> bool:
-    """Whether a heading stands between lists that look like settings; of settings "# ..." is a remark."""
+    """Whether a heading is between lists that look like settings; among settings, "# ..." is a remark."""
     return block.kind == "heading" and stretch.kind == "yaml" and text.startswith("##", block.start)
 
 

@@ -74,7 +74,7 @@ def may_name_speakers(text: str) -> bool:
 
 
 def heads(lines: Sequence[str], *, headings: bool) -> dict[int, int]:
-    """By index of a line how far above it the line stands without which it is not to be read; lines without one are left out.
+    """By index of a line, how far above it the line is without which it must not be read; lines that need none are left out.
 
     Args:
         headings: whether "# ..." is a heading; else it is a remark, and the first of several in a row is the head of the others.
@@ -119,7 +119,7 @@ def _is_listed_below(lines: Sequence[str], i: int) -> bool:
 
 
 def remarked(lines: Sequence[str]) -> dict[int, int]:
-    """By index of a line how far above it a remark stands without which it is not to be read: "# DO NOT", "-- old"."""
+    """By index of a line, how far above it a remark is without which it must not be read: "# DO NOT", "-- old"."""
     found: dict[int, int] = {}
     remark = -1
     for i, line in enumerate(lines):
@@ -141,7 +141,7 @@ def remarked(lines: Sequence[str]) -> dict[int, int]:
 
 
 def in_sections(lines: Sequence[str]) -> dict[int, int]:
-    """By index of a setting, or a line close below, how far above it the name of its section stands: "[production]"."""
+    """By index of a setting, or a line just below one, how far above it the name of its section is: "[production]"."""
     found: dict[int, int] = {}
     section = -1
     close = False
@@ -155,7 +155,7 @@ def in_sections(lines: Sequence[str]) -> dict[int, int]:
 
 
 def opened(lines: Sequence[str]) -> dict[int, int]:
-    """By index of a setting in braces how far above it the line stands that opens them: ``server {``, ``resource "x" "y" {``."""
+    """By index of a setting in braces, how far above it the line is that opens them: ``server {``, ``resource "x" "y" {``."""
     found: dict[int, int] = {}
     stack: list[int] = []  # the lines that opened what is open, -1 for what is no block of settings
     for i, line in enumerate(lines if any(line.endswith("{") for line in lines) else ()):
@@ -177,7 +177,7 @@ def _sets_below(lines: Sequence[str], i: int) -> bool:
 
 
 def in_records(lines: Sequence[str]) -> dict[int, int]:
-    """By index of a field how far above it the first one of its record stands; nothing where the first name does not come again.
+    """By index of a field, how far above it the first field of its record is; nothing if the first name does not recur.
 
     "Status: done" below the task of another record would be taken for that task's.
     """

@@ -120,7 +120,7 @@ _OTHER_SIGNS: Final = bytes(byte if byte in _IN_NAMES else 32 for byte in range(
 
 
 def shell_commands(text: str) -> Iterator[Range]:
-    """What `SHELL` finds. Of ASCII it is tried only where the name of a program stands: names are found faster."""
+    """What `SHELL` finds. In ASCII, it is tried only at names of programs, which are found faster."""
     if not text.isascii():
         yield from (m.span() for m in SHELL.finditer(text))
         return
@@ -136,7 +136,7 @@ def shell_commands(text: str) -> Iterator[Range]:
 
 
 def places(text: str, words: Iterable[str]) -> Iterator[int]:
-    """Where each of the words stands, word by word."""
+    """The places of each word, word by word."""
     for word in words:
         at = text.find(word)
         while at >= 0:

@@ -144,7 +144,7 @@ def _soft_border(text: str, start: int, end: int) -> int:
 
 
 def _beside_writers(text: str, borders: Sequence[int]) -> Iterator[int]:
-    """The ends of lines that say who wrote what stands below them, and those in front of signatures: no passage ends there."""
+    """The ends of lines that name the writer of the text below, and of those before signatures: no passage ends there."""
     named = written_by(text)
     for ranges in (named.heads, [(start - 1, end - 1) for _, start, end in named.signatures]):
         for start, end in ranges:

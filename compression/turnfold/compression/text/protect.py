@@ -214,9 +214,10 @@ def _outermost(spans: list[Span]) -> list[Span]:
 
 
 def inline_joints(line: str, json_values: Sequence[Range] | None = None) -> list[Span]:
-    """The inline spans of one line of prose if one of them could contain the end of a sentence, else none; of an ASCII line
-    without single tokens: no sentence ends in one, as there a blank stands behind it. `json_values` as for `protected_spans`;
-    with one of several lines in it, the lines count as one."""
+    """The inline spans of one line of prose if one of them could contain the end of a sentence, else none; for an ASCII line,
+    without single tokens: no sentence ends in one, since a blank would follow. `json_values` as for `protected_spans`; if one of
+    them has several lines, these count as one.
+    """
     if (
         json_values
         or _holds_signed(line, _HINTS)

@@ -37,8 +37,9 @@ def is_heading(text: str, span: Span) -> bool:
 
 
 def claims_nothing(text: str, span: Span, *, governs: bool) -> bool:
-    """Whether a span is no sentence: a heading, "On Sunday Ana wrote:", the title of a clause ("2. Fees."), a salutation; where
-    other statements stand under it (`governs`), any short line without an end ("Action items")."""
+    """Whether a span is not a sentence: a heading, "On Sunday Ana wrote:", the title of a clause ("2. Fees."), a salutation; if
+    other statements are under it (`governs`), any short line without an end ("Action items").
+    """
     if span.kind:
         return is_heading(text, span)
     said = span.of(text)
@@ -93,8 +94,9 @@ def section_starts(text: str, spans: Sequence[Span]) -> list[int]:
 
 
 def sections_of(text: str, read: Statements) -> list[int]:
-    """Indices of the statements that begin a section; small sections of which one is not to be read without the other are one, as
-    a part can be no shorter than what it needs."""
+    """Indices of the statements that begin a section. Small sections are joined if one must not be read without the other, since
+    a part can be no shorter than what it needs.
+    """
     starts = section_starts(text, read.spans)
     section = [0] * len(read.spans)
     for start in starts[1:]:

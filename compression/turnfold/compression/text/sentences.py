@@ -133,7 +133,7 @@ def sentences(text: str, blocks: Sequence[Span] | None = None) -> list[Span]:
 def _beside(
     text: str, starts: Sequence[tuple[int, str]], beside: Sequence[Sequence[Sequence[Range]]]
 ) -> Iterator[tuple[int, str]]:
-    """The starts of sentences and blocks, in columns that stand side by side those of the parts of their sentences."""
+    """The starts of sentences and blocks; in columns side by side, those of the parts of their sentences."""
     at = 0
     kind = ""  # of what the columns end in
     for region in beside:
@@ -183,8 +183,9 @@ def _cut_marked(text: str, start: int, end: int, starts: list[tuple[int, str]], 
 
 
 def _lines(text: str, start: int, end: int, values: Sequence[Span]) -> Iterator[tuple[int, int, list[Range]]]:
-    """The lines of a range, as one where a JSON value or a sentence goes on from one to the next, and where in each such values
-    stand."""
+    """The lines of a range, joined where a JSON value or a sentence continues on the next one, each with the ranges of its JSON
+    values.
+    """
     if not values and start < end and text.find("\n", start, end) < 0:
         yield start, end, []
         return

@@ -76,7 +76,7 @@ def may_be_short(pieces: Sequence[str], rules: str) -> bool:
 
 
 def is_short_form(line: str, last: int, at: int) -> bool:
-    """Whether the words before a cut, from `last` on, belong to what stands behind it."""
+    """Whether the words before a cut, from `last` on, belong to what follows it."""
     if line[at - 4 : at] in _ENDS and (found := _BY_CASE.search(line, max(last, at - _LONGEST), at)):
         return line[at].isdigit() if found["number"] else line[at].isupper()
     word = _last_word(line[max(last, at - _LONGEST) : at])

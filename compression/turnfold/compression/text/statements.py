@@ -106,7 +106,7 @@ _TWO_SIDED: Final[tuple[_Rule, ...]] = (
 
 
 def _comments(rule: _Rule) -> _Rule:
-    """A rule that finds only what stands behind the sentence that needs it."""
+    """A rule that finds only what follows the sentence that needs it."""
     return lambda text, pieces: [pair for pair in rule(text, pieces) if pair[0] < pair[1]]
 
 
@@ -258,7 +258,7 @@ def _sentence_words(text: str, spans: Sequence[Span], plain: Sequence[list[str] 
 
 
 def _joined_up(said: Sequence[list[str]], spans: Sequence[Span], tiles: Tiles) -> list[list[str]]:
-    """The words of each statement by those of each sentence."""
+    """The words of each statement, from those of each sentence."""
     starts = {0, *tiles.ends}
     whole: list[list[str]] = []
     for span, words in zip(spans, said, strict=True):
@@ -392,7 +392,7 @@ def _with_labels(text: str, spans: Sequence[Span]) -> list[Span]:
 
 
 def _with_speakers(text: str, spans: Sequence[Span]) -> Sequence[Span]:
-    """The spans with lines that say who wrote what stands below them as labels, and signatures as one span each."""
+    """The spans with lines that name the writer of the text below as labels, and with signatures as one span each."""
     named = written_by(text)
     heads = [Span(start, end, "label") for start, end in named.heads]
     signed = [Span(start, end) for _, start, end in named.signatures]

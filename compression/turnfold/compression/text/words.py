@@ -176,7 +176,7 @@ def has_pairs(folded: str) -> bool:
 
 
 def apart(text: str) -> str:
-    """A text with a blank between each name or figure in Latin letters and a script without spaces that it stands against."""
+    """A text with a blank between each name or figure in Latin letters and an adjacent script without spaces."""
     return text if text.isascii() else _SEAM.sub(" ", text)
 
 

@@ -276,8 +276,9 @@ def _begins_block(lines: Sequence[str], above: int) -> bool:
 
 
 def _mailed(lines: Sequence[str]) -> dict[int, int]:
-    """What programs write above a mail: "From: ..." above other fields, or the name, the address and when in one line. Fields at
-    the top are those of the whole text."""
+    """What programs write above a mail: "From: ..." above other fields, or name, address and time in one line. Fields at the top
+    are those of the whole text.
+    """
     found: dict[int, int] = {}
     for i, line in enumerate(lines):
         above_fields = (

@@ -14,7 +14,7 @@ from turnfold.proxy.chat.receipts import Receipt, Recorder, Usage
 
 
 def record_own_calls(recorder: Recorder, payer: Payer, model: str, reason: str, bill: Bill, seconds: float) -> None:
-    """Write down what was asked of a model beside the requests; nothing where nothing was paid.
+    """Record model calls that belong to no request; nothing if nothing was paid.
 
     Args:
         model: that of the conversation, or the one that was asked.

@@ -50,7 +50,7 @@ class _PastFold:
 
     @property
     def size(self) -> int:
-        """Bytes that it takes in memory, about; the texts of sections are those of messages that are remembered as well."""
+        """Approximate bytes in memory; the texts of sections belong to messages that are remembered anyway."""
         texts = sum(len(text) for by_path in self.changes.texts.values() for text in by_path.values())
         beside = sum(len(text) for one in self.changes.beside.values() for text in (*one.front, *one.behind))
         return 2000 + 60 * len(self.keys) + texts + beside

@@ -300,8 +300,9 @@ class Folding:
         return made.but(loop=ends_in_loop(conversation), compacted=is_compacted(conversation), unpriced=unpriced)
 
     def _meet(self, exchange: Exchange, plain: bytes) -> Meet | None:
-        """What makes a conversation known here that is folded elsewhere; None where that is not due, or it would not be folded
-        here all the same."""
+        """The work that makes a conversation known here that is folded elsewhere; None if it is not due, or it would not be
+        folded here anyway.
+        """
         request, over = exchange.request, self._taking_over
         if over is None or self._asks_models or request.budget is not None or request.mode != "on":
             return None

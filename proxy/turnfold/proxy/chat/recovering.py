@@ -90,7 +90,7 @@ class PeekedResponse:
                 return
 
     def _enough(self) -> Callable[[bytes], bool] | None:
-        """What tells that enough was read; None where nothing needs to be."""
+        """A check whether enough was read; None if nothing needs to be read."""
         coding = _header(self.headers, b"content-encoding")
         if coding not in (b"", b"identity") and not is_readable(coding.decode("latin-1")):
             return None

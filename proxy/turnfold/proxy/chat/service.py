@@ -272,7 +272,9 @@ class Service:
             return self._failed_by(exchange, exc)
 
     def _counted(self, exchange: Exchange) -> Exchange:
-        """With what its fold says, where it was sent before that was asked; a fault of the engine is told as elsewhere."""
+        """The exchange with the counts of its fold, if it was sent before these were known; a fault of the engine is reported as
+        elsewhere.
+        """
         if not exchange.uncounted:
             return exchange
         found = attempt(partial(self._folding.count, exchange))

@@ -43,8 +43,8 @@ def check_host(headers: RawHeaders, http_version: str) -> None:
 
 
 def check_path(path: str) -> None:
-    """Refuse a path that a server on the way may take for another one, and ``*``, which is none: behind an upstream's address
-    it would become part of the host.
+    """Refuse a path that a server on the way may take for another one, and ``*``, which is not a path: after an upstream's
+    address it would become part of the host.
 
     Raises:
         Refused: 400.

@@ -40,7 +40,7 @@ def check_hops(headers: Sequence[tuple[bytes, bytes]], own: bytes) -> None:
 
 
 def with_hop(headers: Sequence[tuple[bytes, bytes]], own: bytes, host: str) -> list[tuple[bytes, bytes]]:
-    """The headers for an upstream, with our id behind those of others; a provider gets none of them."""
+    """The headers for an upstream, with our id after those of others; a provider gets none of them."""
     passed = first(headers, VIA)
     kept = [pair for pair in headers if pair[0] != VIA]
     if host in _PROVIDERS:

@@ -141,7 +141,7 @@ class Likenesses:
         return self._vectors.begin(self._errand(exchange, place), conversation.messages)
 
     def _errand(self, exchange: Exchange, place: Place) -> VectorRequest:
-        """No credential of a client's outlives its request: it goes along only where that request ends the errand."""
+        """A client's credential never outlives its request: it is used only if that request's end also ends the errand."""
         request, vectors = exchange.request, self._vectors
         headers = request.headers if vectors is not None and vectors.encoder.only_while_served else ()
         caller = Caller(host_of(request.to.url), headers)
@@ -168,7 +168,7 @@ class Likenesses:
         return tuple(self._remember(place, one) for one in made)
 
     async def _first(self, messages: Sequence[Message], unknown: Likeness, place: Place, errand: VectorRequest) -> Likeness:
-        """What is decided of a user message of which the store has nothing."""
+        """The decision about a user message of which the store has nothing."""
         made = unknown
         if not any(m.role in ("assistant", "tool") for m in messages[unknown.at :]):
             made = await self._measure(messages, unknown.at - 1, errand) or unknown
@@ -185,7 +185,7 @@ class Likenesses:
         return kept
 
     async def _measure(self, messages: Sequence[Message], user: int, errand: VectorRequest) -> Likeness | None:
-        """The likeness by the vectors that there are; None where there are none, or the question's own is not there in time."""
+        """The likeness by the available vectors; None if there are none, or the question's own vector is late."""
         vectors, text = self._vectors, question_text(messages, user)
         if vectors is None or not text.strip() or _is_private(messages, user, text) or not vectors.reads(text):
             return None

@@ -228,7 +228,7 @@ class UpstreamEncoder:
             self._told = ""
 
     async def _send(self, inputs: Sequence[str], errand: VectorRequest) -> PostedAnswer:
-        """The answer to one call; status 0 where there is none in time. Where base64 is refused, decimals are asked for."""
+        """The answer to one call; status 0 if it is late. If base64 is refused, decimals are requested."""
         in_base64 = self._base64 is not False
         answer = await self._post(inputs, errand, base64_form=in_base64)
         # Another call, begun when nobody knew either, may have learned it meanwhile.
@@ -327,7 +327,7 @@ def _digest(*parts: str) -> str:
 
 
 def _retry_after(answer: PostedAnswer | None) -> float | None:
-    """Seconds that an answer asks to wait, as a number or as a date; None where it does not say."""
+    """Seconds that an answer asks to wait, as a number or a date; None if it does not say."""
     if answer is None or answer.status not in (429, 503):
         return None
     said = dict(answer.headers).get(b"retry-after", b"").decode("latin-1").strip()

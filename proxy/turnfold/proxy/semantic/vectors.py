@@ -146,7 +146,7 @@ class PassageVectors:
             self._incidents.watch(task, "vectors")
 
     def _missing(self, tenant: str, messages: Sequence[Message]) -> Iterator[Message]:
-        """Messages without vectors that recall may quote, as far as there is room for those of the conversation."""
+        """Messages without vectors that recall may quote, as many as the conversation has room for."""
         room = self._settings.bytes_per_conversation
         for message in messages:
             if message.pinned or message.role in ("system", "developer") or (message.is_output and not self._quotes_results):
@@ -219,7 +219,7 @@ class PassageVectors:
             self._under_way -= keys
 
     async def _make(self, tenant: str, texts: Sequence[_WaitingText], forgotten: int) -> None:
-        """Make the vectors of messages of one conversation; a message is kept as soon as it has all of its own."""
+        """Make the vectors of a conversation's messages; each message is kept as soon as all of its vectors are made."""
         passages = await asyncio.to_thread(lambda: [self._passages(one) for one in texts])
         waiting = deque(zip(texts, map(len, passages), strict=True))
         every = [passage for found in passages for passage in found]

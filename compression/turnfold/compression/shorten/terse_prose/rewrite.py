@@ -299,7 +299,7 @@ class Rewriter:
         return rule.level >= _TELEGRAM or self._keys[at] != "the" or not self._is_plural(at, end)
 
     def _meets_article(self, at: int, end: int) -> bool:
-        """Whether one word stands between this article and another: "the dog the cat bit", "give the dog the bone"."""
+        """Whether one word separates this article from another: "the dog the cat bit", "give the dog the bone"."""
         return self._keys[self._next[end]] in ARTICLES or self._keys[self._prev[self._prev[at]]] in ARTICLES
 
     def _is_behind_name(self, at: int) -> bool:

@@ -299,7 +299,7 @@ _OVERALL: Final = lazy.pattern(f"{PHRASE_START}(?:{'|'.join(f'(?:{form.pattern})
 
 
 def _by_word() -> dict[str, tuple[re.Pattern[str], ...]]:
-    """The forms by the words of which each needs one."""
+    """The forms, by the words of which each needs one."""
     found: dict[str, tuple[re.Pattern[str], ...]] = {}
     for needed, form in FORMS:
         for word in sorted(needed):

@@ -278,7 +278,7 @@ def is_courtesy(folded: str) -> bool:
 
 
 def subject(text: str) -> str:
-    """What a message in English asks a summary of, with its preposition; "" if it does not say, or may mean what is said here."""
+    """What an English message wants summarised, with its preposition; "" if it does not say, or may mean this conversation."""
     found = _SUBJECT.search(text)
     return found.group() if found and not _SAID_HERE.search(found.group()) else ""
 

@@ -115,7 +115,7 @@ def mark(line: str) -> str:
 
 
 def _says_more(line: str, start: int) -> bool:
-    """Whether several sentences stand behind the label of a line: what a tool reports ("Observation: ..."), or a person."""
+    """Whether several sentences follow the label of a line: what a tool reports ("Observation: ..."), or a person."""
     found = _MARKS.match(line[start : start + LONGEST_LINE])
     return (
         found is not None and found.lastgroup == "prose" and len(_SENTENCE_ENDED.findall(line, start, start + LONGEST_LINE)) > 1

@@ -122,7 +122,7 @@ def _is_delimited(lines: Sequence[str]) -> bool:
 
 
 def _ends_in_cells(sample: Sequence[str], delimiter: str, width: int) -> bool:
-    """Whether no line ends as those of code do; rows may end with an empty cell where the first line is their header."""
+    """Whether no line ends like code; rows may end with an empty cell if the first line is their header."""
     headed = sample[0].count(delimiter) == width and not sample[0].rstrip().endswith(_CODE_ENDS)
     empty = (delimiter,) if headed else ()
     return not any(line.rstrip().endswith(tuple(sign for sign in _CODE_ENDS if sign not in empty)) for line in sample)
@@ -152,7 +152,7 @@ def _tabular(text: str) -> str:
 
 
 def _has_speakers(text: str) -> bool:
-    """Whether lines that say who wrote what stands beside them, and when, are a good part of a text."""
+    """Whether lines that say who wrote the text next to them, and when, are a good part of a text."""
     if not may_name_writers(text[: 2 * LONGEST_LINE]):
         return False
     named = writers(text)

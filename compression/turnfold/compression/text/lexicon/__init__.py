@@ -19,7 +19,7 @@ _FEW: Final = 16  # phrases, which take no longer one by one
 
 @cache  # several modules ask for the same table, and most words stand in several sections
 def lexicon(name: str) -> Mapping[str, frozenset[str]]:
-    """A table: words by section, where ``[section]`` stands on a line of its own."""
+    """A table: words by section; the line ``[section]`` begins a section."""
     table: dict[str, list[str]] = {}
     section = ""
     for line in (files(__package__) / f"{name}.txt").read_text(encoding="utf-8").splitlines():
@@ -44,8 +44,9 @@ def one_of(name: str, section: str) -> str:
 
 
 def any_of(phrases: Iterable[str], alike: int = _ALIKE) -> str:
-    """A pattern for any of some phrases, the longest first. Those that begin with the same characters, `alike` of them, stand
-    together, since a search tries each alternative at each word: hundreds of phrases take an eighth of the time."""
+    """A pattern for any of some phrases, the longest first. Phrases with the same first characters, `alike` of them, are grouped,
+    since a search tries each alternative at each word: hundreds of phrases take an eighth of the time.
+    """
     ordered = sorted(set(phrases), key=lambda phrase: (-len(phrase), phrase))
     if alike == 0 or len(ordered) <= _FEW:
         return "|".join(map(re.escape, ordered))

@@ -114,7 +114,7 @@ def _of_speaker(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
 
 
 def _speaker(label: StatementPiece) -> str:
-    """The letters of a speaker's name, without the time in front of it."""
+    """The letters of a speaker's name, without the time before it."""
     return _NO_LETTERS.sub("", label.text)
 
 
@@ -172,7 +172,7 @@ def _named_before(pieces: Sequence[StatementPiece], i: int, label: str) -> Itera
 
 
 def _heads(piece: StatementPiece, head: str) -> bool:
-    """Whether what stands before the colon says how the rest of the line is to be taken."""
+    """Whether the text before the colon says how to take the rest of the line."""
     words = head.lower().strip(":： ").split()
     if len(words) <= _LABEL_WORDS:
         return False

@@ -203,7 +203,7 @@ def _bits_of(lists: Mapping[str, Set[str]]) -> dict[str, int]:
 
 
 def _behind_bits() -> dict[str, int]:
-    """For the second words of rare phrases the bits of the first words that they stand behind."""
+    """For the second words of rare phrases, the bits of the first words that may precede them."""
     found: dict[str, int] = {}
     for first, second in _RARE_PAIRS:
         found[second] = found.get(second, 0) | _PAIR_BIT[first]

@@ -126,14 +126,14 @@ def _is_numbered_title(piece: StatementPiece, below: StatementPiece) -> bool:
 
 
 def _is_section(pieces: Sequence[StatementPiece], i: int) -> bool:
-    """Whether it is the name of a section of settings, or of what stands close below: "[production]", "[Chorus – both]"."""
+    """Whether it names a section of settings, or of the lines just below: "[production]", "[Chorus – both]"."""
     if not SECTION.match(pieces[i].text) or i + 1 == len(pieces):
         return False
     return not _ends_paragraph(pieces[i]) or SETTING.match(pieces[i + 1].text) is not None
 
 
 def _under_titles(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
-    """What stands under a title, up to the next one. One that stands close to its paragraph is the title of that alone."""
+    """The text below a title, up to the next one. A title just above its paragraph is that paragraph's alone."""
     title, close, listed = -1, False, False
     for i, piece in enumerate(pieces):
         if piece.kind == "heading" or (listed and piece.starts_line and not piece.item):
@@ -210,7 +210,7 @@ def _with_tails(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
 
 
 def _ends_list(pieces: Sequence[StatementPiece], i: int) -> bool:
-    """Whether a line behind a list speaks of it: it stands close to it, or begins with an exception."""
+    """Whether a line after a list is about it: it follows directly, or begins with an exception."""
     piece = pieces[i]
     if piece.kind or len(piece.said) > _NOTE_WORDS or piece.text.rstrip().endswith((":", "：")):
         return False

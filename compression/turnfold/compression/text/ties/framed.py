@@ -163,7 +163,7 @@ def _read(lines: Sequence[str]) -> Iterator[_PageLine]:
 
 
 def _cells(body: str) -> Sequence[str]:
-    """The columns of a row; a line is one where two blanks stand behind the end of a sentence."""
+    """The columns of a row; a line is a row if two blanks follow the end of a sentence."""
     if "  " not in body and "\t" not in body:
         return (body,)
     cells = _CELLS.split(body)
@@ -191,7 +191,7 @@ def _is_paged(paragraph: Sequence[_PageLine]) -> bool:
 
 
 def _names(read: Sequence[_PageLine]) -> set[int]:
-    """The lines that are nothing but names and stand close above what is more than that; a longer run of them is a list."""
+    """The lines that are only names, just above lines that are more; a longer run of them is a list."""
     found: list[int] = []
     run: list[int] = []  # no more of it than tells that it is too long
     named = [line.is_name for line in read]
@@ -342,7 +342,7 @@ class Governing:
         self._starts = [*accumulate((len(line) + 1 for line in lines), initial=0)] if self._found else []
 
     def of(self, start: int, end: int) -> Iterator[Range]:
-        """The lines by which those of a part of the text are to be read."""
+        """The lines by which a part of the text is to be read."""
         if self._found:
             for line in range(bisect_right(self._starts, start) - 1, bisect_left(self._starts, end)):
                 yield from ((self._starts[i], self._starts[i + 1] - 1) for i in self._all(line))

@@ -65,8 +65,9 @@ def _rest_of_line(pieces: Sequence[StatementPiece], i: int) -> Iterator[int]:
 
 
 def _between_times(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
-    """ "From May the desk opens at nine. Pay by card. Until then, all stays.": what stands between two times needs the first, and
-    that the second."""
+    """ "From May the desk opens at nine. Pay by card. Until then, all stays.": what is between two times needs the first, which
+    needs the second.
+    """
     first = -1
     for i, bits in enumerate(pieces[0].hints.cues):
         piece = pieces[i]

@@ -45,7 +45,7 @@ _DEEPEST: Final = 24  # lines that open what a line stands in, from the innermos
 
 
 def noted(lines: Sequence[str]) -> dict[int, int]:
-    """By index of a line with a note's sign how far below it the note stands, as a negative number."""
+    """By index of a line with a note's sign, how far below it the note is, as a negative number."""
     notes = [(i, m[1].rstrip(":")) for i, line in enumerate(lines) if line.lstrip()[:1] in _MARKS and (m := _NOTE.match(line))]
     often = Counter(mark for _, mark in notes)
     place = {mark: i for i, mark in notes if often[mark] == 1}  # else it marks the items of a list
@@ -75,7 +75,7 @@ def in_elements(lines: Sequence[str]) -> dict[int, int]:
 
 
 def exchanged(lines: Sequence[str]) -> dict[int, int]:
-    """By index of a line of a request or its answer how far above it the first line of the request stands, or of the answer."""
+    """By index of a line of a request or its answer, how far above it the first line of the request, or of the answer, is."""
     found: dict[int, int] = {}
     request = status = -1
     for i, line in enumerate(lines):

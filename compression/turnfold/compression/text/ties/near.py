@@ -150,8 +150,9 @@ def _under_headings(pieces: Sequence[StatementPiece]) -> list[tuple[int, int]]:
 
 
 def _behind_labels(pieces: Sequence[StatementPiece]) -> list[tuple[int, int]]:
-    """What a line says and the label in front of it that names the speaker; a label that is a line of its own, or says when, is
-    that of all lines below it, and of what looks like labels there: "About the crane: ..."."""
+    """What a line says and the label before it that names the speaker. A label on a line of its own, or with a time, belongs to
+    all lines below it, and to apparent labels there: "About the crane: ...".
+    """
     found = []
     label = above = -1
     timed = False
@@ -173,9 +174,10 @@ def _behind_labels(pieces: Sequence[StatementPiece]) -> list[tuple[int, int]]:
 
 
 def _asked_and_answered(pieces: Sequence[StatementPiece]) -> list[tuple[int, int]]:
-    """A question that ends what a speaker says and the first thing that the next one says: without it, the answer to another
-    question would stand behind this one. A short answer needs its question too, and any of a list of questions:
-    "A: About 14 hours, or 9 with the heater on."."""
+    """A question at the end of one speaker's words and the first words of the next: otherwise the answer to another question
+    would seem to answer it. A short answer needs its question too, and so does any answer to a list of questions: "A: About 14
+    hours, or 9 with the heater on.".
+    """
     found = []
     speaker, last = "", -1  # the last thing that the speaker said
     for i, piece in enumerate(pieces):
@@ -192,7 +194,7 @@ def _asked_and_answered(pieces: Sequence[StatementPiece]) -> list[tuple[int, int
 
 
 def introduced(pieces: Sequence[StatementPiece]) -> list[tuple[int, int]]:
-    """What stands under "Never do:", behind "The following is not true." or "Suppose that it fails."; items below an item."""
+    """The text under "Never do:", after "The following is not true." or "Suppose that it fails."; items below an item."""
     found: list[tuple[int, int]] = []
     hints, items = pieces[0].hints, True in [piece.item for piece in pieces]
     if not (items or hints.introduces or "supposes" in hints.opened) and hints.rare.isdisjoint(("ahead", "frames", "verdicts")):
@@ -232,7 +234,7 @@ _FIRST: Final = lazy.pattern(r"\s*[(（]?(?:1|[aAiαаأא])[.)°º）、．]")
 
 
 def _depth(styles: list[tuple[int, tuple[str | None, ...]]], piece: StatementPiece, indent: int) -> int:
-    """How many levels deeper than its indentation an item stands, by its mark: "(1)" below "1." and above the next "2."."""
+    """How many levels deeper than its indentation an item is, by its mark: "(1)" below "1." and above the next "2."."""
     style = piece.style
     mark = (indent, style)
     if not style or style[2] or not (mark in styles or _FIRST.match(piece.text)):  # a bullet, or none that begins a list
@@ -308,8 +310,9 @@ def _leads_paragraph(pieces: Sequence[StatementPiece], i: int) -> bool:
 
 
 def _leads_lines(pieces: Sequence[StatementPiece], i: int) -> bool:
-    """Whether a line leads to all lines of the paragraph below it: it frames them, with no other line above it that stands apart
-    from them too; or it is close above them and ends with a colon or says that they follow."""
+    """Whether a line leads to all lines of the paragraph below it: it frames them, and no line above it is apart from them too;
+    or it is just above them and ends with a colon or says that they follow.
+    """
     piece = pieces[i]
     if not piece.starts_line:
         return False

@@ -84,7 +84,7 @@ def _is_limit(piece: StatementPiece) -> bool:
 
 
 def _may_refer(text: str) -> bool:
-    """Whether a number of the text stands behind a word for something numbered; told without a try of all words at each place."""
+    """Whether a number of the text follows a word for something numbered, without trying all words at each place."""
     return not text.isascii() or any(_word_before(text, m.start()) in _ASCII_WORDS for m in _BEHIND_WORD.finditer(text))
 
 

@@ -189,7 +189,7 @@ def _otherwise(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
 
 
 def _all_others(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
-    """ "All other endpoints work.": the list above it, or the sentence in front of it, that says besides which."""
+    """ "All other endpoints work.": the list above it, or the sentence before it, that names the exceptions."""
     if pieces[i].item:
         return
     if not pieces[i].starts_line:

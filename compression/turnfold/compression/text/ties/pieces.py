@@ -239,7 +239,7 @@ class StatementPiece:
         return not RARE_WORDS.isdisjoint(self.said)
 
     def rare_lists(self) -> Iterator[str]:
-        """The rare lists of which it has a phrase, some more than once; a verdict says of what, in few words."""
+        """The rare lists with a phrase in it, some more than once; a verdict says in few words what it is about."""
         said, line = self.said, ""
         for word in RARE_WORDS.intersection(said):
             for name, phrase, words in RARE_PHRASES[word]:
@@ -254,7 +254,7 @@ class StatementPiece:
 
     @property
     def is_short(self) -> bool:
-        """Whether it says little by itself: next to no words, or a few that name nothing and point to something."""
+        """Whether it says little by itself: hardly any words, or a few that name nothing and point to something."""
         if (len(self.said) > _SHORT_WORDS and not self.dense) or self.asks:
             return False
         if self.dense:
@@ -279,7 +279,7 @@ class StatementPiece:
 
     @property
     def restricts(self) -> bool:
-        """Whether what stands before it is not to be read without it: an objection, an exception, a word about it."""
+        """Whether the sentence before it must not be read without it: it is an objection, an exception, a comment."""
         return self.opposes or (self.follows and self.limits_it) or self.requires
 
     @property
@@ -302,7 +302,7 @@ class StatementPiece:
 
     @property
     def is_part(self) -> bool:
-        """Whether the sentence in front of it is not to be read without it."""
+        """Whether the sentence before it must not be read without it."""
         is_about_it = self.may_be_tied and not self.item and (self.restricts or self.answers or self.is_condition)
         return is_about_it or self.is_aside
 

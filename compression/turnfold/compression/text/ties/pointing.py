@@ -166,7 +166,7 @@ def _fronted(pieces: Sequence[StatementPiece], i: int) -> Sequence[Pair]:
 
 
 def _points_behind(said: Sequence[str]) -> bool:
-    """Whether "this" or "that" has a verb behind it: "... this takes", and no preposition in front of it."""
+    """Whether a verb follows "this" or "that": "... this takes", with no preposition before it."""
     return any(
         word in _POINTERS and behind[-1] == "s" and before not in FRONTS
         for before, word, behind in zip(said[1:], said[2:_WITHIN], said[3:], strict=False)
@@ -200,7 +200,7 @@ def _belongs(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
 
 
 def _persons(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
-    """Two sentences that speak of somebody with a pronoun, where what stands between them names nobody."""
+    """Two sentences that refer to somebody with a pronoun, with nobody named between them."""
     for before, i in pairwise(sorted(pieces[0].hints.meaning)):
         if not 1 < i - before <= _PERSON_NEAR or pieces[i].kind or pieces[before].kind:
             continue

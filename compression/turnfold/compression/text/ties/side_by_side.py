@@ -57,7 +57,7 @@ def _regions(lines: Sequence[str]) -> Iterator[tuple[int, int, int]]:
 
 
 def _fits(line: str, column: int) -> bool:
-    """Whether nothing of a line stands across the gap in front of the right column."""
+    """Whether no text of a line crosses the gap before the right column."""
     return not line[column - 2 : column].strip() and (len(line) <= column or not line[column].isspace())
 
 

@@ -113,7 +113,7 @@ class Stanzas:
         return found
 
     def _above(self, line: int, most: int) -> int | None:
-        """The line that it stands below, no farther away than a record is long."""
+        """The line that it is below, within the length of a record."""
         own, farthest = self._indents[line], bisect_left(self.starts, self.starts[line] - most)
         return next((n for n in range(line - 1, farthest - 1, -1) if 0 <= self._indents[n] < own), None)
 
@@ -127,13 +127,13 @@ class Stanzas:
         return head, last + 1
 
     def _is_listed(self, head: int) -> bool:
-        """Whether lines like it stand beside it, under the same one."""
+        """Whether similar lines are next to it, under the same line."""
         shapes = _shapes(self._lines[head].strip())
         return any(self._indented[self._indents[head], shape] >= _FEWEST for shape in shapes)
 
     @cached_property
     def _indented(self) -> Counter[tuple[int, str]]:
-        """How often each shape stands so far in."""
+        """How often each shape has this indentation."""
         named = zip(self._indents, self._lines, strict=True)
         return Counter((indent, shape) for indent, line in named if indent >= 0 for shape in _shapes(line.strip()))
 

@@ -94,7 +94,7 @@ def limits_what_is_below(heading: str) -> bool:
 
 
 def is_off(key: str, value: str) -> bool:
-    """Whether a setting says that what stands beside it does not hold: "enabled": false, "deprecated": true."""
+    """Whether a setting says that what is next to it does not apply: "enabled": false, "deprecated": true."""
     name = _WORD.findall(key.replace("_", " ").lower())
     value = value.strip().strip("\"'").lower()
     if value in _FALSE:
@@ -105,7 +105,7 @@ def is_off(key: str, value: str) -> bool:
 
 
 def status_ties(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
-    """Pairs of a sentence and the status that it stands under."""
+    """Pairs of a sentence and the status above it."""
     top = _page_status(pieces)
     yield from ((i, status) for status in top for i in range(status + 1, len(pieces)))
     for i, piece in enumerate(pieces[:-1] if pieces[0].hints.introduces else ()):
