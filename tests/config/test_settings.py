@@ -73,7 +73,7 @@ def test_empty_variables_and_service_links_count_as_not_set(monkeypatch: pytest.
     [
         ("TURNFOLD_WORKERS", "10000000", ["TURNFOLD_WORKERS", "1024"]),
         ("TURNFOLD_MAX_FOLD_WORKERS", "10000000", ["TURNFOLD_MAX_FOLD_WORKERS", "1024"]),
-        ("TURNFOLD_PORT", "abc", ["TURNFOLD_PORT (from the environment)", "integer", "'abc'"]),
+        ("TURNFOLD_PORT", "abc", ["TURNFOLD_PORT (from the environment)", "must be a whole number", "'abc'"]),
         ("TURNFOLD_PORT", "tcp://10.0.0.1:8420", ["enableServiceLinks"]),
         ("TURNFOLD_PORT", "70000", ["TURNFOLD_PORT", "65535"]),
         ("TURNFOLD_MODE", "onn", ["TURNFOLD_MODE", "'observe'"]),
@@ -137,8 +137,9 @@ def test_a_wrong_variable_is_one_clear_line(monkeypatch: pytest.MonkeyPatch, nam
     [
         ("[servr]\nport = 1", ["servr (from turnfold.toml)", "did you mean server?"]),
         ("[server]\nprt = 1", ["server.prt (from turnfold.toml)", "did you mean port?"]),
-        ("[server]\nport = 'x'", ["server.port (from turnfold.toml)", "integer"]),
+        ("[server]\nport = 'x'", ["server.port (from turnfold.toml): must be a whole number, not 'x'"]),
         ("[server]\nport = false", ["server.port (from turnfold.toml)", "must be a number, not 'False'"]),
+        ('[folding]\nmode = "of"', ["folding.mode (from turnfold.toml): must be 'on', 'observe' or 'off', not 'of'"]),
         ("[folding]\nbudget = true", ["folding.budget (from turnfold.toml)", "must be a number"]),
         ("[models.x]\nwindow = true", ["models.x.window (from turnfold.toml)", "must be a number"]),
         ("[folding]\nmode = true", ["folding.mode (from turnfold.toml)", "'on', 'observe' or 'off'"]),

@@ -41,7 +41,16 @@ _FILE: Final = "_FILE"
 _URLS: Final = frozenset({"url", "proxy", "endpoint"})
 _QUERY: Final = re.compile(r"\?(?=[\w-]+=)")
 _VALUE: Final = re.compile(r"([?&][\w-]+=)[^&#]*")
-_SAY: Final = MappingProxyType({"extra_forbidden": "no such setting"})
+_WHOLE_NUMBER: Final = "must be a whole number"
+#: What to say of an invalid value, by pydantic's kind of error; of other kinds, what pydantic says.
+_SAY: Final = MappingProxyType(
+    {
+        "extra_forbidden": "no such setting",
+        "bool_parsing": "must be true or false",
+        "float_parsing": "must be a number",
+        **dict.fromkeys(("int_parsing", "int_from_float", "int_type"), _WHOLE_NUMBER),
+    }
+)
 
 
 class SettingsError(ValueError):
@@ -215,7 +224,7 @@ def _flags(given: Mapping[str, tuple[SettingPath, Any]]) -> SourceValues:
 
 def _refusal(error: ValidationError, origins: Mapping[SettingPath, Origin]) -> SettingsError:
     first = error.errors(include_url=False, include_context=False)[0]
-    message = _SAY.get(first["type"], first["msg"]).removeprefix("Value error, ").removeprefix("Input ")
+    message = _SAY.get(first["type"]) or first["msg"].removeprefix("Value error, ").replace("Input should ", "must ", 1)
     place = [str(part) for part in first["loc"]]
     if not place:
         return SettingsError(message)

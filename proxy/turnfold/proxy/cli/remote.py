@@ -30,7 +30,7 @@ def admin_headers(settings: Settings, tenant: str = "") -> dict[str, str]:
     """
     token = settings.auth.admin_token
     if token is None:
-        raise Failure("the admin routes need a token: set TURNFOLD_ADMIN_TOKEN here as it is set for the server")
+        raise Failure("the admin routes need a token: set TURNFOLD_ADMIN_TOKEN to the server's token")
     return {"x-turnfold-admin-token": token.get_secret_value()} | ({"x-turnfold-tenant": tenant} if tenant else {})
 
 
