@@ -61,7 +61,7 @@ COLUMNS: Final = {
         Column("claude, 1 h", "claude-sonnet-4-5", CachePrices(0.1, 2.0), "marks", hour=True),
         Column("haiku", "claude-haiku-4-5", CachePrices(0.1, 1.25), "marks", least=4096),
         Column("gemini", "gemini-2.5-pro", CachePrices(0.1, 1), "prefix"),
-        Column("deepseek", "deepseek-chat", CachePrices(0.2593, 1), "prefix"),
+        Column("deepseek", "deepseek-chat", CachePrices(0.02, 1), "prefix"),
         Column("unlisted", "somebody-large-2", CachePrices(0.1, 1), "prefix"),
     )
 }

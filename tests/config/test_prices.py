@@ -38,6 +38,10 @@ NOW = 1_760_000_000.0
         ("gemini-2.5-pro", 0.1, 1.0),
         ("my-local-model", 1.0, 1.0),
         ("my-company-gpt-4o", 1.0, 1.0),
+        ("anthropic.claude-to-come-99-v1:0", 0.1, 1.25),
+        ("openai/ft:gpt-4o-2024-08-06:acme::id", 0.5, 1.0),
+        ("deepseek-chat", 0.02, 1.0),
+        ("deepseek-r1:14b", 1.0, 1.0),
         ("", 1.0, 1.0),
     ],
 )
@@ -181,7 +185,7 @@ def test_breakpoints_can_be_forced(setting: str, expected: bool) -> None:
     assert fold_options(settings, "gpt-4o").cache_breakpoints is expected
 
 
-@each("model", ["gpt-4o", "gpt-5.5", "claude-sonnet-4-5", "gemini-2.5-pro", "grok-4", "mistral-large-latest"])
+@each("model", ["gpt-4o", "gpt-5.5", "claude-sonnet-4-5", "gemini-2.5-pro", "grok-4", "mistral-large-2512"])
 def test_bills_are_those_of_the_price_list(model: str) -> None:
     for prompt in (1, 5_000, 199_999, 200_000, 200_001, 271_999, 272_000, 272_001, 500_000):
         use = TokenUse(prompt, 700, prompt // 2, prompt // 4)
@@ -190,3 +194,77 @@ def test_bills_are_those_of_the_price_list(model: str) -> None:
         )
         listed = calc_price(usage, model, genai_request_timestamp=datetime.fromtimestamp(NOW, UTC))
         assert dollars(model, use, NOW) == pytest.approx(float(listed.total_price), rel=1e-9)
+
+
+@each(
+    ("model", "url", "prices"),
+    [
+        # docs.aws.amazon.com, "Inference profiles"; aws.amazon.com/bedrock/pricing: a tenth more in a region.
+        ("us.anthropic.claude-sonnet-4-5-20250929-v1:0", "", (3.3, 16.5)),
+        ("arn:aws:bedrock:us-east-1:1234:inference-profile/us.anthropic.claude-sonnet-4-5-20250929-v1:0", "", (3.3, 16.5)),
+        ("bedrock/global.anthropic.claude-sonnet-4-5-20250929-v1:0", "", (3, 15)),
+        ("us.amazon.nova-pro-v1:0", "", (0.8, 3.2)),
+        # cloud.google.com/vertex-ai, "Claude"
+        ("claude-sonnet-4@20250514", "", (3, 15)),
+        ("projects/p/locations/l/publishers/anthropic/models/claude-haiku-4-5@20251001", "", (1, 5)),
+        # openrouter.ai, docs.litellm.ai
+        ("Anthropic/Claude-Sonnet-4.5", "", (3, 15)),
+        ("openrouter/openai/gpt-4o:nitro", "", (2.5, 10)),
+        ("together_ai/meta-llama/Llama-3.3-70B-Instruct-Turbo", "", (0.88, 0.88)),
+        ("deepseek/deepseek-chat-v3.1", "https://openrouter.ai/api/v1", (0.27, 1.0)),
+        ("AZURE/GPT-4o", "", (2.5, 10)),
+        # developers.openai.com, "Pricing", fine-tuning
+        ("ft:gpt-4.1-2025-04-14:acme::abc", "", (3, 12)),
+        ("ft:gpt-4.1-mini-2025-04-14:org::id", "", (0.8, 3.2)),
+        ("openai/ft:gpt-4.1-nano-2025-04-14:acme::abc", "", (0.2, 0.8)),
+        # mistral.ai/pricing; api-docs.deepseek.com, "Models & Pricing"
+        ("mistral-large-latest", "", (0.5, 1.5)),
+        ("mistral-large-2411", "", (2, 6)),
+        ("mistral/devstral-medium-latest", "https://api.mistral.ai/v1", (0.4, 2.0)),
+    ],
+)
+def test_names_as_clients_and_clouds_write_them(model: str, url: str, prices: tuple[float, float]) -> None:
+    at_noon = 1_796_126_400.0  # a Tuesday's; DeepSeek's price depends on the hour
+    found = dollars(model, TokenUse(10_000), at_noon, url), dollars(model, TokenUse(0, 10_000), at_noon, url)
+    assert found == pytest.approx([price / 100 for price in prices])
+
+
+@each(
+    "model",
+    [
+        "deepseek-r1:14b",  # whoever serves the weights, it is not their maker
+        "deepseek-r1",
+        "deepseek/deepseek-v3.2",
+        "deepseek-chat-v3.1",
+        "gpt-oss-120b",
+        "openai/gpt-oss-120b",
+        "ollama/gpt-4o",
+        "hosted_vllm/mistral-large-latest",
+        "google/gemma-3-27b-it",  # free at Google, not elsewhere
+        "mixtral:8x7b",
+        "command-r-plus:latest",
+        "github_copilot/gpt-4o",  # a subscription
+        "claude-3-5-sonnet-mytune",  # a longer name is another model
+        "gpt-5-nano-of-ours",
+        "deepseek-chat-finetuned",
+        "apac.anthropic.claude-opus-9-v1:0",
+        "arn:aws:bedrock:us-east-1:1234:application-inference-profile/a1b2c3",
+    ],
+)
+def test_a_model_without_a_price_is_not_billed_as_another(model: str) -> None:
+    assert dollars(model, TokenUse(1000, 10), NOW) is None
+
+
+def test_what_a_provider_gives_away_is_free_there() -> None:
+    assert dollars("openai/gpt-oss-120b:free", TokenUse(1000, 10), NOW) == 0.0
+
+
+@each(
+    ("weekday", "hour", "price"),
+    [("Tuesday", 2, 0.30), ("Tuesday", 12, 0.15), ("Saturday", 2, 0.15), ("Sunday", 7, 0.15), ("Sunday", 20, 0.15)],
+)
+def test_deepseek_has_no_peak_on_weekends(weekday: str, hour: int, price: float) -> None:
+    day = {"Tuesday": 1, "Saturday": 5, "Sunday": 6}[weekday]
+    at = datetime(2026, 12, day, hour, tzinfo=UTC).timestamp()
+    assert dollars("deepseek-reasoner", TokenUse(1_000_000), at) == pytest.approx(price)
+    assert dollars("deepseek-v4-flash", TokenUse(1_000_000), at) == pytest.approx(price)

@@ -3,47 +3,30 @@
 A model's prices and cache ratios by its name, from genai-prices (packaged, offline), with a small table for what it lacks.
 Nothing is fetched from the network; sums over requests are in ``proxy.books``.
 
-A name is looked up from the particular to the general: as written, without a provider's prefix, without a date or tag, and
-finally by its family, dropping one dash-separated part after another (``gpt-5-foo`` is priced as ``gpt-5``). A fine-tuned model
-(``ft:``) has prices of its own, and the cache ratios of the model that it was made from. Ratios for folding come from the newest
-price list regardless of the time of day, so that every replica uses the same ones.
-
-genai-prices takes about 0.2 s and 12 MB, mostly for its table, so it is loaded at the first look-up.
+How a name is looked up is in ``model_names`` and ``price_list``. A fine-tuned model (``ft:``) has prices of its own, and the
+cache ratios of the model that it was made from. Ratios for folding come from the newest price list regardless of the time of
+day, so that every replica uses the same ones.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from functools import lru_cache
-from importlib import import_module
-from itertools import chain
-from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
 from turnfold.compression.options import USUAL_LEAST, CachePrices
+from turnfold.config.model_names import bare_name, is_free, is_tuned, maker_name
+from turnfold.config.price_list import PricedModel, look_up, newest_prices, price_list
 from turnfold.config.settings import ModelSettings, Settings
 
 if TYPE_CHECKING:
-    from genai_prices.types import ModelInfo, ModelPrice, Provider, TieredPrices
+    from genai_prices.types import ModelPrice, TieredPrices
 
-# Providers whose model families may be guessed by name; a hoster's prices say nothing about a model with a similar name.
-_MAKERS: Final = ("openai", "anthropic", "google", "deepseek", "x-ai", "mistral")
-# OpenAI's embedding models. The price list finds them only by OpenAI's own address, but gateways use the same names.
-_EMBEDDING: Final = "text-embedding-"
-_EMBEDDING_MAKER: Final = "openai"
-# Dates and tags: gpt-4o-2024-08-06, claude-sonnet-4-5-20250929, gpt-4-0613, gemini-2.5-pro-preview-05-06, x:free, x@latest.
-_TAG: Final = re.compile(r"(?:-(?:\d{4}-\d{2}-\d{2}|\d{8}|\d{4}|(?:preview|exp)(?:-\d{2}-\d{2})?|latest)|[:@][\w.-]*)$")
-# Bedrock's names, which gateways pass on: an optional region, the maker, the model.
-_BEDROCK: Final = re.compile(r"(?:[a-z]{2,6}(?:-[a-z]+)?\.)?[a-z0-9]{2,20}\.[a-z][a-z0-9]*-")
-_MAX_NAME: Final = 200
-_TUNED: Final = "ft:"
-#: OpenRouter's tag for free models: the tag is part of the price.
-_FREE: Final = ":free"
 #: Providers that bill audio at many times the price of text: if the list has no audio price, the model's price is unknown.
 _SOUND_IS_DEARER: Final = frozenset({"openai", "azure"})
 #: Providers' names for the service tier that the price list covers; some repeat "auto" from the request.
@@ -63,6 +46,10 @@ _IN_ONE_REGION: Final = 1.1
 _REGIONAL_HOST: Final = re.compile(r"https://[a-z]{2}\.api\.openai\.com(?:[:/]|$)", re.IGNORECASE)
 _FIRST_DEARER_IN_REGIONS: Final = (5, 4)
 _REGION_OF_CLAUDE: Final = "us"
+
+_BEIJING: Final = timedelta(hours=8)
+_SATURDAY: Final = 5
+_OFF_PEAK: Final = 12  # an hour of no peak, in UTC
 
 #: Name prefix of a family -> ratios that the packaged table lacks.
 _RATIOS: Final[Mapping[str, CachePrices]] = {
@@ -111,78 +98,6 @@ class ModelPrices:
     if_cached: CachePrices | None = None
 
 
-def _plain(model: str) -> str:
-    return model.strip().lower()[:_MAX_NAME]
-
-
-def _is_tuned(model: str) -> bool:
-    return _plain(model).startswith(_TUNED)
-
-
-def bare_name(model: str) -> str:
-    """A model's name in lower case, without ``ft:`` and providers' prefixes."""
-    return _plain(model).removeprefix(_TUNED).rsplit("/", 1)[-1]
-
-
-def _candidates(model: str) -> Iterator[str]:
-    yield _plain(model)
-    name = bare_name(model)
-    yield name
-    while (shorter := _TAG.sub("", name)) != name:
-        name = shorter
-        yield name
-
-
-def _families(model: str) -> Iterator[str]:
-    *_, name = _candidates(model)
-    # A family has a version or a second word: "gpt" alone could be anything.
-    while "-" in (name := name.rpartition("-")[0]):
-        yield name
-
-
-@dataclass(frozen=True, slots=True)
-class _PricedModel:
-    provider: Provider
-    info: ModelInfo
-    guessed: bool
-
-
-def _price_list() -> ModuleType:
-    """The package with the prices. It brings an HTTP client of its own, so it is loaded when a price is first asked for."""
-    return import_module("genai_prices")
-
-
-def _find(name: str, url: str | None, maker: str | None = None, guessed: bool = False) -> _PricedModel | None:
-    try:
-        provider, info = _price_list().data_snapshot.get_snapshot().find_provider_model(name, None, maker, url)
-    except LookupError:
-        return None
-    return _PricedModel(provider, info, guessed)
-
-
-@lru_cache(maxsize=1024)
-def _look_up(model: str, url: str) -> _PricedModel | None:
-    if _is_tuned(model):
-        made_from = _look_up(bare_name(model), url)
-        return _find(_plain(model), None, "openai") or (made_from and replace(made_from, guessed=True))
-    names = list(_candidates(model))
-    makers = [_plain(model).split("/", 1)[0], None] if "/" in model else [None]
-    by_upstream = (_find(name, url) for name in names if url)
-    by_name = (_find(name, None, maker) for maker in makers for name in names)
-    embedding = (_find(name, None, _EMBEDDING_MAKER) for name in names if name.startswith(_EMBEDDING))
-    by_region = (_find(name, None, "aws") for name in names if _BEDROCK.match(name))
-    by_family = (_find(name, None, maker, guessed=True) for name in _families(model) for maker in _MAKERS)
-    return next((found for found in chain(by_upstream, by_name, by_region, embedding, by_family) if found), None)
-
-
-def _newest(info: ModelInfo) -> Any:
-    if not isinstance(info.prices, list):
-        return info.prices
-    daily = _price_list().types.TimeOfDateConstraint
-    lasting = [one.prices for one in info.prices if not isinstance(one.constraint, daily)]
-    return (lasting or [info.prices[-1].prices])[-1]
-
-
 def _base(price: Decimal | TieredPrices | None) -> float | None:
     if price is None:
         return None
@@ -205,7 +120,7 @@ def _gpt_version(model: str) -> tuple[int, int]:
 
 
 def _known_ratios(model: str) -> CachePrices:
-    name = bare_name(model)
+    name = maker_name(model)
     family = max((known for known in _RATIOS if name.startswith(known)), key=len, default=None)
     return _RATIOS[family] if family else CachePrices()
 
@@ -213,7 +128,7 @@ def _known_ratios(model: str) -> CachePrices:
 @lru_cache(maxsize=1024)
 def least_cached(model: str) -> int:
     """Tokens of the shortest prefix that a model's provider caches: 1,024 unless another figure is known."""
-    name = bare_name(model).rpartition("anthropic.")[2].replace(".", "-")  # Bedrock puts the maker's name first
+    name = maker_name(model).replace(".", "-")
     family = max((known for known in _LEAST_CACHED if name.startswith(known)), key=len, default=None)
     return _LEAST_CACHED[family] if family else USUAL_LEAST
 
@@ -221,21 +136,21 @@ def least_cached(model: str) -> int:
 @lru_cache(maxsize=1024)
 def caches_at_marks(model: str) -> bool:
     """Whether a model's provider caches only up to marks and ends of requests: those are the providers that charge for writes."""
-    return takes_breakpoints(model) or _known_ratios(model.rpartition("anthropic.")[2]).write > 1
+    return takes_breakpoints(model) or _known_ratios(model).write > 1
 
 
 @lru_cache(maxsize=1024)
 def _packaged_prices(model: str, url: str) -> ModelPrices:
-    found = _look_up(model, url)
+    found = look_up(model, url)
     least = least_cached(model) if least_cached(model) > USUAL_LEAST else 0
     if found is None:
         ratios = _known_ratios(model)
         assumed = _ASSUMED if ratios == CachePrices() else None
         return ModelPrices(None, None, replace(ratios, least=least), takes_breakpoints(model), "", True, assumed)
-    prices = _newest(found.info)
+    prices = newest_prices(found.info)
     whole = _base(prices.input_mtok)
     cache = CachePrices(_ratio(_base(prices.cache_read_mtok), whole), _ratio(_base(prices.cache_write_mtok), whole), least)
-    if _is_tuned(model):
+    if is_tuned(model):
         cache = _packaged_prices(bare_name(model), url).cache
     name = f"{found.provider.id}/{found.info.id}"
     return ModelPrices(whole, _base(prices.output_mtok), cache, takes_breakpoints(model), name, found.guessed)
@@ -324,14 +239,14 @@ class _Flat:
 @lru_cache(maxsize=1024)
 def _flat_rates(model: str, url: str) -> _Flat | None:
     """Rates that do not depend on the time of day; None if they do."""
-    found = _look_up(model, url)
+    found = look_up(model, url)
     if found is None or isinstance(found.info.prices, list) or found.info.prices.input_mtok is None:
         return None
     prices = found.info.prices
     parts = (prices.input_mtok, prices.cache_read_mtok, prices.cache_write_mtok, prices.output_mtok)
     plain, cached, written, output = map(_base, parts)
     whole = plain or 0.0
-    if _is_tuned(model):
+    if is_tuned(model):
         cached = whole * _packaged_prices(model, url).cache.read
     tiers = [tier.start for part in parts if part is not None and not isinstance(part, Decimal) for tier in part.tiers]
     return _Flat(
@@ -366,24 +281,31 @@ def dollars(model: str, use: TokenUse, at: float, upstream_url: str = "", own: M
         prices = prices_of(model, upstream_url, own)
         read, write = own.input * prices.cache.read, own.input * prices.cache.write
         return _bill(_Flat(own.input, read, write, prices.output or 0.0), use)
-    if _plain(model).endswith(_FREE):
+    if is_free(model):
         return 0.0
-    found = _look_up(model, upstream_url)
+    found = look_up(model, upstream_url)
     if found is None or found.guessed:
         return None
     anywhere = _dollars_anywhere(found, model, use, at, upstream_url)
     return None if anywhere is None else anywhere * _times_in_region(found, model, use, upstream_url)
 
 
-def _dollars_anywhere(found: _PricedModel, model: str, use: TokenUse, at: float, upstream_url: str) -> float | None:
+def _dollars_anywhere(found: PricedModel, model: str, use: TokenUse, at: float, upstream_url: str) -> float | None:
     flat = _flat_rates(model, upstream_url)
     usual = use.tier in _USUAL_TIERS or (found.provider.id, use.tier) in _SAME_PRICE
     if flat is not None and usual and not use.audio and not use.audio_completion and use.prompt < flat.below:
         return _bill(flat, use)
-    return _listed_dollars(found, use, datetime.fromtimestamp(at, UTC), {} if usual else _context(use.tier))
+    return _listed_dollars(found, use, _billing_time(found, at), {} if usual else _context(use.tier))
 
 
-def _times_in_region(found: _PricedModel, model: str, use: TokenUse, upstream_url: str) -> float:
+def _billing_time(found: PricedModel, at: float) -> datetime:
+    """The time whose prices count: DeepSeek has no peak hours on weekends in Beijing (api-docs.deepseek.com, "Pricing")."""
+    when = datetime.fromtimestamp(at, UTC)
+    is_weekend = (when + _BEIJING).weekday() >= _SATURDAY
+    return when.replace(hour=_OFF_PEAK) if is_weekend and found.provider.id == "deepseek" else when
+
+
+def _times_in_region(found: PricedModel, model: str, use: TokenUse, upstream_url: str) -> float:
     """The price factor of the region of processing."""
     of_claude = found.provider.id == "anthropic" and use.region == _REGION_OF_CLAUDE
     of_gpt = _REGIONAL_HOST.match(upstream_url) is not None and _gpt_version(model) >= _FIRST_DEARER_IN_REGIONS
@@ -391,15 +313,17 @@ def _times_in_region(found: _PricedModel, model: str, use: TokenUse, upstream_ur
 
 
 def _context(tier: str) -> dict[str, str]:
-    """The price list's name of a service tier: OpenAI has tiers, Anthropic a speed ("fast")."""
-    return {"service_tier": tier, "speed": tier}
+    """The price list's name of a service tier: OpenAI has tiers, Anthropic a speed ("fast"), and batches are processed apart."""
+    return {"service_tier": tier, "speed": tier, "processing": tier}
 
 
-def _listed_dollars(found: _PricedModel, use: TokenUse, when: datetime, context: Mapping[str, str]) -> float | None:
+def _listed_dollars(found: PricedModel, use: TokenUse, when: datetime, context: Mapping[str, str]) -> float | None:
     """The price list's own calculation; None where it has no prices for this way of processing."""
     if context and not any(variant.when.items() <= context.items() for variant in found.info.price_variants or ()):
         return None
     prices = found.info.get_prices(when, context)
+    if prices.input_mtok is None and use.prompt:  # on the list without a price: what a subscription includes, or is free there
+        return None
     if (use.audio or use.audio_completion) and prices.input_audio_mtok is None and found.provider.id in _SOUND_IS_DEARER:
         return None
     total = float(prices.calc_price(_listed_usage(use, prices))["total_price"])
@@ -424,7 +348,7 @@ def _listed_usage(use: TokenUse, prices: ModelPrice) -> Any:
         usage |= {"input_audio_tokens": use.audio, "cache_audio_read_tokens": cached}
     if prices.output_audio_mtok is not None:
         usage |= {"output_audio_tokens": use.audio_completion}
-    return _price_list().Usage(**usage)
+    return price_list().Usage(**usage)
 
 
 def price_from(settings: Settings) -> PriceOf:
@@ -438,5 +362,5 @@ def price_from(settings: Settings) -> PriceOf:
 
 def packaged_window(model: str, upstream_url: str = "") -> int | None:
     """The window that the price list names for a model, input and output together as a rule; None when unknown."""
-    found = _look_up(bare_name(model) if _is_tuned(model) else model, upstream_url)
+    found = look_up(bare_name(model) if is_tuned(model) else model, upstream_url)
     return found.info.context_window if found and not found.guessed else None

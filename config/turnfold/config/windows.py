@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from turnfold.config.prices import bare_name, packaged_window
+from turnfold.config.model_names import bare_name
+from turnfold.config.prices import packaged_window
 from turnfold.config.settings import ModelSettings
 
 #: Beginning of a name -> input tokens, where the packaged table has none or a rounded one (model pages of OpenAI and Google).
