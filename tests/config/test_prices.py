@@ -255,6 +255,26 @@ def test_a_model_without_a_price_is_not_billed_as_another(model: str) -> None:
     assert dollars(model, TokenUse(1000, 10), NOW) is None
 
 
+@each(
+    ("asked", "served", "price"),
+    [
+        ("our-deployment", "gpt-4o-2024-05-13", 5.0),
+        ("gpt-4o", "gpt-4o-2024-05-13", 5.0),  # a deployment may have any model's name
+        ("gpt-4", "gpt-4o-mini-2024-07-18", 0.15),
+        ("gpt-4o", "gpt-4o-of-ours", 2.5),
+        ("our-deployment", "", None),
+    ],
+)
+def test_a_deployment_at_azure_costs_what_answers_there(asked: str, served: str, price: float | None) -> None:
+    url = "https://somebody.openai.azure.com/openai/v1"
+    found = dollars(asked, TokenUse(1_000_000, served=served), NOW, url)
+    assert found == (None if price is None else pytest.approx(price))
+
+
+def test_the_operators_own_price_counts_whatever_answers() -> None:
+    assert dollars("fast", TokenUse(1_000_000, served="gpt-4o"), NOW, own=ModelSettings(input=7.0)) == pytest.approx(7.0)
+
+
 def test_what_a_provider_gives_away_is_free_there() -> None:
     assert dollars("openai/gpt-oss-120b:free", TokenUse(1000, 10), NOW) == 0.0
 

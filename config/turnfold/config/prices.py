@@ -13,14 +13,14 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from turnfold.compression.options import USUAL_LEAST, CachePrices
-from turnfold.config.model_names import bare_name, is_free, is_tuned, maker_name
+from turnfold.config.model_names import bare_name, is_free, is_same_model, is_tuned, maker_name
 from turnfold.config.price_list import PricedModel, look_up, newest_prices, price_list
 from turnfold.config.settings import ModelSettings, Settings
 
@@ -191,6 +191,7 @@ class TokenUse:
         audio, audio_completion: audio tokens of `prompt` and of `completion`.
         tier: the provider's name for the service tier ("flex", "priority", "fast"); "" for the standard tier.
         region: the provider's name for the region of processing; "" if none is named.
+        served: the model that the answer names; "" if it names none.
     """
 
     prompt: int
@@ -202,6 +203,7 @@ class TokenUse:
     audio_completion: int = 0
     tier: str = ""
     region: str = ""
+    served: str = field(default="", repr=False)
 
     def bounded(self) -> TokenUse:
         """The same use, with no part larger than its whole."""
@@ -283,11 +285,23 @@ def dollars(model: str, use: TokenUse, at: float, upstream_url: str = "", own: M
         return _bill(_Flat(own.input, read, write, prices.output or 0.0), use)
     if is_free(model):
         return 0.0
+    model = _billed_model(model, use.served, upstream_url)
     found = look_up(model, upstream_url)
     if found is None or found.guessed:
         return None
     anywhere = _dollars_anywhere(found, model, use, at, upstream_url)
     return None if anywhere is None else anywhere * _times_in_region(found, model, use, upstream_url)
+
+
+def _billed_model(model: str, served: str, upstream_url: str) -> str:
+    """The name whose price counts: of the model that the answer names, if it has a price and the requested name has none or is
+    another model's (a deployment, an alias, a router, a fallback). A deployment at Azure may have any model's name."""
+    found = look_up(served, upstream_url) if served and not is_free(model) and not is_tuned(model) else None
+    if found is None or found.guessed:
+        return model
+    asked = look_up(model, upstream_url)
+    stands = asked is not None and not asked.guessed and asked.provider.id != "azure" and is_same_model(model, served)
+    return model if stands else served
 
 
 def _dollars_anywhere(found: PricedModel, model: str, use: TokenUse, at: float, upstream_url: str) -> float | None:

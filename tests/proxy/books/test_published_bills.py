@@ -124,9 +124,13 @@ def test_a_tuned_model_is_cached_as_the_one_it_was_made_from() -> None:
         assert packaged_window("ft:gpt-4o-2024-08-06:acme::abc", url) == packaged_window("gpt-4o", url) == 128_000
 
 
-def _chat(model: str, usage: dict[str, Any], **more: Any) -> tuple[str, dict[str, Any], bytes]:
+def _chat(model: str, usage: dict[str, Any], asked: str = "", **more: Any) -> tuple[str, dict[str, Any], bytes]:
     answer = {"id": "c", "object": "chat.completion", "model": model, "choices": [], "usage": usage, **more}
-    return "/v1/chat/completions", {"model": model, "messages": [{"role": "user", "content": "Hi"}]}, json.dumps(answer).encode()
+    return (
+        "/v1/chat/completions",
+        {"model": asked or model, "messages": [{"role": "user", "content": "Hi"}]},
+        json.dumps(answer).encode(),
+    )
 
 
 def _stream(model: str, *events: dict[str, Any]) -> tuple[str, dict[str, Any], bytes]:
@@ -134,9 +138,9 @@ def _stream(model: str, *events: dict[str, Any]) -> tuple[str, dict[str, Any], b
     return "/v1/responses", {"model": model, "input": "Hi", "stream": True}, lines
 
 
-def _messages(model: str, usage: dict[str, Any], *content: Any) -> tuple[str, dict[str, Any], bytes]:
+def _messages(model: str, usage: dict[str, Any], *content: Any, asked: str = "") -> tuple[str, dict[str, Any], bytes]:
     answer = {"type": "message", "model": model, "content": content, "usage": usage}
-    body = {"model": model, "max_tokens": 9, "messages": [{"role": "user", "content": "Hi"}]}
+    body = {"model": asked or model, "max_tokens": 9, "messages": [{"role": "user", "content": "Hi"}]}
     return "/v1/messages", body, json.dumps(answer).encode()
 
 
@@ -155,6 +159,8 @@ _CLAUDE: Final = {
     "output_tokens": 40,
     "service_tier": "standard",
 }
+_HAIKU: Final = (50 + 1000 * 0.1 + 1000 * 1.25 + 2000 * 2 + 40 * 5) / 1e6
+_IN_THE_US: Final = "us.anthropic.claude-haiku-4-5-20251001-v1:0"
 _TWO: Final = {"prompt_tokens": 100, "completion_tokens": 40, "total_tokens": 140}  # n=2: both answers are in the completion
 _RESPONSE: Final = {"input_tokens": 900, "input_tokens_details": {"cached_tokens": 500}, "output_tokens": 60, "total_tokens": 960}
 SERVED: Final = {
@@ -177,6 +183,13 @@ SERVED: Final = {
     ),
     "priority": (_chat("gpt-4o", _TWO, service_tier="priority"), (100 * 4.25 + 40 * 17) / 1e6),
     "two answers": (_chat("gpt-4o", _TWO, service_tier="default"), (100 * 2.5 + 40 * 10) / 1e6),
+    "a deployment": (_chat("gpt-4o-2024-08-06", _TWO, asked="our-deployment"), (100 * 2.5 + 40 * 10) / 1e6),
+    "an alias of a gateway": (_messages("claude-haiku-4-5-20251001", _CLAUDE, asked="fast"), _HAIKU),
+    "a fallback": (_chat("gpt-4.1-mini-2025-04-14", _TWO, asked="anthropic/claude-sonnet-4.5"), (100 * 0.4 + 40 * 1.6) / 1e6),
+    "a region": (_messages("claude-haiku-4-5-20251001", _CLAUDE, asked=_IN_THE_US), 1.1 * _HAIKU),
+    "an unknown one": (_chat("somebody-large", _TWO, asked="our-deployment"), None),
+    "a free one": (_chat("gpt-4o", _TWO, asked="openai/gpt-4o:free"), 0.0),
+    "a tuned one": (_chat("gpt-4o-2024-08-06", _TWO, asked="ft:gpt-4o-2024-08-06:acme::id"), (100 * 3.75 + 40 * 15) / 1e6),
     "nothing used": (_chat("gpt-4o", {"prompt_tokens": 0, "completion_tokens": 0}), 0.0),
     "no usage": (_stream("gpt-5", {"type": "response.created", "response": {"model": "gpt-5", "usage": None}}), None),
     "no known model": (_chat("my-model", _TWO), None),

@@ -6,9 +6,10 @@ Dollars follow from a receipt, the price list and the conversation's past. The m
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
-from turnfold.config.prices import PriceOf
+from turnfold.config.prices import PriceOf, TokenUse
 from turnfold.proxy.books.rollups import UNPRICED, RequestCost, is_served
 from turnfold.proxy.cache_model.bills import with_fold, without_turnfold
 from turnfold.proxy.cache_model.evidence import cache_was_warm, token_use
@@ -39,7 +40,7 @@ class RequestPricing:
             fingerprint: of the sections that are folded in the request; "" for none.
         """
         own = self._own_cost(receipt)
-        used = token_use(receipt.usage)
+        used = _use(receipt)
         if not is_served(receipt):
             own = _plausible(own)
             return (RequestCost(own, 0.0, own or 0.0) if receipt.calls else UNPRICED), past
@@ -73,6 +74,11 @@ class RequestPricing:
         prices = [None if use is None else self._price_of(model, use, receipt.at) for model, use in uses]
         known = [price for price in prices if price is not None]
         return sum(known) if len(known) == len(prices) else None
+
+
+def _use(receipt: Receipt) -> TokenUse | None:
+    used = token_use(receipt.usage)
+    return replace(used, served=receipt.served) if used and receipt.served else used
 
 
 def _growth(receipt: Receipt, past: PastRequest | None) -> int:

@@ -24,7 +24,7 @@ from turnfold.proxy.store.records import VERSION, UnreadableRecord, decode_recor
 #: Prefix of the name of each log of receipts; the hour follows.
 RECEIPTS: Final = "receipts:"
 
-_FIELDS: Final = tuple(field for field in fields(Receipt) if field.name not in ("trails", "hosted", "refused"))
+_FIELDS: Final = tuple(field for field in fields(Receipt) if field.name not in ("trails", "hosted", "refused", "served"))
 _NAMES: Final = tuple(field.name for field in _FIELDS)
 _values_of: Final = attrgetter(*_NAMES)
 _USAGE: Final = tuple(field.name for field in fields(Usage))

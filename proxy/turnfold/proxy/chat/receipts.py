@@ -102,6 +102,7 @@ class Receipt:
         schema: fingerprint of its tools and response format; "" for none.
         recall: what chose the passages that are recalled, "words" or "vectors"; "" where no vectors are made.
         hosted: whether the provider ran tools of its own, so that the usage is the sum of several samplings; it is not kept.
+        served: the model that the answer names; it is not kept.
         refused: whether the upstream answered with a good status and an error instead of an answer; it is not kept.
     """
 
@@ -135,6 +136,7 @@ class Receipt:
     schema: str = ""
     hosted: bool = False
     refused: bool = False
+    served: str = ""
 
 
 class Recorder(Protocol):

@@ -105,6 +105,7 @@ def receipt_of(exchange: Exchange, watch: Watch, ended: float) -> Receipt:
         recall=exchange.recall,
         schema=_fingerprint(exchange.conversation.schema) if exchange.conversation else "",
         hosted=watch.reader.has_hosted_calls,
+        served=watch.reader.model,
         refused=watch.reader.is_refused and 200 <= (exchange.upstream_status or 0) < 300,
     )
 
