@@ -51,6 +51,18 @@ CASES: dict[str, tuple[dict[str, Any], Usage]] = {
         Usage(90, 5, 64, None),
     ),
     "moonshot": ({"prompt_tokens": 9, "completion_tokens": 1, "cached_tokens": 3}, Usage(9, 1, 3, None)),
+    "mistral": (
+        {"prompt_tokens": 9, "completion_tokens": 1, "total_tokens": 10, "num_cached_tokens": 3},
+        Usage(9, 1, 3, None),
+    ),
+    "mistral, vllm": (
+        {"prompt_tokens": 9, "completion_tokens": 1, "prompt_token_details": {"cached_tokens": 3}},
+        Usage(9, 1, 3, None),
+    ),
+    "bedrock's converse in chat": (
+        {"prompt_tokens": 2, "completion_tokens": 1, "total_tokens": 10, "cacheReadInputTokens": 4, "cacheWriteInputTokens": 3},
+        Usage(9, 1, 4, 3),
+    ),
     "details null": ({"prompt_tokens": 9, "completion_tokens": 1, "prompt_tokens_details": None}, Usage(9, 1, None, None)),
     "nonsense": ({"prompt_tokens": "9", "completion_tokens": True, "cached_tokens": -1, "input_tokens": 1.5}, Usage()),
     "whole floats": (

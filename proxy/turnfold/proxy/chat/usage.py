@@ -43,7 +43,8 @@ MOST_TOKENS: Final = 100_000_000
 _LONGEST_TIER: Final = 32
 _DECODER: Final = json.JSONDecoder()
 
-#: Where providers say it, in order of trust (OpenAI; DeepSeek; Anthropic and its relays, as LiteLLM; Qwen; Moonshot).
+#: Where providers say it, in order of trust (OpenAI; DeepSeek; Anthropic and its relays, as LiteLLM; Qwen; Moonshot; Mistral, in
+#: two more spellings; relays of Bedrock's Converse).
 _PATHS: Final[dict[str, tuple[tuple[str, ...], ...]]] = {
     "prompt_tokens": (("prompt_tokens",), ("input_tokens",)),
     "completion_tokens": (("completion_tokens",), ("output_tokens",)),
@@ -53,6 +54,9 @@ _PATHS: Final[dict[str, tuple[tuple[str, ...], ...]]] = {
         ("prompt_cache_hit_tokens",),
         ("cache_read_input_tokens",),
         ("cached_tokens",),
+        ("prompt_token_details", "cached_tokens"),
+        ("num_cached_tokens",),
+        ("cacheReadInputTokens",),
     ),
     "cache_write_tokens": (
         ("prompt_tokens_details", "cache_write_tokens"),
@@ -61,6 +65,7 @@ _PATHS: Final[dict[str, tuple[tuple[str, ...], ...]]] = {
         ("cache_creation_input_tokens",),
         ("prompt_tokens_details", "cache_creation_tokens"),
         ("prompt_tokens_details", "cache_creation_input_tokens"),
+        ("cacheWriteInputTokens",),
     ),
     "cache_write_hour_tokens": (
         ("cache_creation", "ephemeral_1h_input_tokens"),
