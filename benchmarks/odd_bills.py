@@ -1,11 +1,14 @@
 """The books beside the provider's own bill, in conversations of unusual courses.
 
-    python -m benchmarks.odd_bills [--only branches regenerated] [--json]
+    python -m benchmarks.odd_bills [--only branches regenerated] [--clock LIBFAKETIME] [--json]
 
 Each conversation is played over HTTP twice: through a `turnfold serve`, and directly. The upstream keeps a prompt cache for each
 key (``support.billing_upstream``), so what was saved is the difference of two bills. Compared with it: the report's dollars
 (paid, and without Turnfold), the tokens of the report and of the response headers, and what the dashboard's data says. Requests
 of which nobody was told the usage must be reported as unknown, and are left out of both bills.
+
+With `--clock`, Turnfold's clock goes with the provider's (libfaketime, a package of most distributions). Else the pauses of a
+course are pauses at the provider only, so a cache that forgets in them looks like one that forgets at random.
 
 It has the courses, plays them, and compares. Early ends and mean costs are in ``bills``.
 """
@@ -15,13 +18,17 @@ from __future__ import annotations
 import argparse
 import http.client
 import json
+import os
 import sys
 import threading
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
+from pathlib import Path
 from random import Random
+from tempfile import TemporaryDirectory
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -347,6 +354,31 @@ COURSES: Final[Mapping[str, tuple[_Course, Sequence[str]]]] = {
 
 
 @dataclass(slots=True)
+class Clock:
+    """The clock of the server, ahead of this machine's by what is written in a file."""
+
+    library: str
+    file: Path
+    ahead: float = 0.0
+
+    def __enter__(self) -> Clock:
+        """Servers that are started from now on have it."""
+        self.wait(0.0)
+        os.environ |= {"LD_PRELOAD": self.library, "FAKETIME_TIMESTAMP_FILE": str(self.file), "FAKETIME_NO_CACHE": "1"}
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """No others."""
+        for name in ("LD_PRELOAD", "FAKETIME_TIMESTAMP_FILE", "FAKETIME_NO_CACHE"):
+            del os.environ[name]
+
+    def wait(self, seconds: float) -> None:
+        """Let time pass."""
+        self.ahead += seconds
+        self.file.write_text(f"+{self.ahead:.3f}s\n")
+
+
+@dataclass(slots=True)
 class Line:
     """One way to the upstream: through Turnfold, or not."""
 
@@ -356,10 +388,13 @@ class Line:
     clock: float = 0.0
     linked: str = ""
     counted: list[int] = field(default_factory=lambda: [0, 0])
+    shifted: Clock | None = None
 
     def play(self, sent: Sent) -> None:
         """A request, and those beside it."""
         self.clock += sent.pause
+        if self.shifted:
+            self.shifted.wait(sent.pause)
         threads = [threading.Thread(target=self._send, args=(body, sent)) for body in sent.beside]
         for thread in threads:
             thread.start()
@@ -414,11 +449,11 @@ class Compared:
     wrong: tuple[str, ...]
 
 
-def play(name: str, model: str, provider: Provider, origin: str, base: str) -> Compared:
+def play(name: str, model: str, provider: Provider, origin: str, base: str, clock: Clock | None = None) -> Compared:
     """One course both ways."""
     tag = f"{name} {model}".replace(" ", "-").replace(",", "")
     course, _ = COURSES[name]
-    ways = (Line(base, f"through {tag}", tag), Line(origin, f"direct {tag}"))
+    ways = (Line(base, f"through {tag}", tag, shifted=clock), Line(origin, f"direct {tag}"))
     for line in ways:
         for sent in course(model):
             line.play(sent)
@@ -433,7 +468,7 @@ def _read(base: str, path: str) -> Any:
 
 
 def _compared(name: str, model: str, line: Line, through: list[Billed], direct: list[Billed], base: str) -> Compared:
-    report = _read(base, f"/admin/report?from=2h&group_by=model&tag={line.tag}")["totals"]
+    report = _read(base, f"/admin/report?from=365d&group_by=model&tag={line.tag}")["totals"]
     told = [(one, other) for one, other in zip(through, direct, strict=True) if one.told]
     paid, without = sum(one.dollars for one, _ in told), sum(other.dollars for _, other in told)
     money = report["dollars"]
@@ -444,7 +479,7 @@ def _compared(name: str, model: str, line: Line, through: list[Billed], direct: 
     before = sum(one.use.prompt for one in direct)
     fewer = before - sum(one.use.prompt for one in through)
     counts = [report["tokens"]["before"], report["tokens"]["after"]]
-    shown = _read(base, f"/admin/overview?from=2h&tag={line.tag}")
+    shown = _read(base, f"/admin/overview?from=365d&tag={line.tag}")
     wrong = [
         f"{what}: {one} and {other}"
         for what, one, other in (
@@ -477,14 +512,19 @@ def main() -> None:
     """Command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", nargs="+", choices=list(COURSES), default=list(COURSES))
+    parser.add_argument("--clock", metavar="LIBFAKETIME", help="path of libfaketime.so.1")
     parser.add_argument("--json", action="store_true")
     chosen = parser.parse_args()
     provider, worst = Provider(), 0.0
-    with billing(provider) as origin, turnfold(f"{origin}/v1", admin_token=ADMIN, log_level="warning") as served:
+    with ExitStack() as stack:
+        origin = stack.enter_context(billing(provider))
+        file = Path(stack.enter_context(TemporaryDirectory()), "time")
+        clock = stack.enter_context(Clock(chosen.clock, file)) if chosen.clock else None
+        served = stack.enter_context(turnfold(f"{origin}/v1", admin_token=ADMIN, log_level="warning"))
         base = served.removesuffix("/v1")
         for name in chosen.only:
             for model in COURSES[name][1]:
-                row = play(name, model, provider, origin, base)
+                row = play(name, model, provider, origin, base, clock)
                 worst = max(worst, row.off)
                 if chosen.json:
                     print(json.dumps(asdict(row)), flush=True)

@@ -535,7 +535,7 @@ def _marked(size: int, version: str, marks: dict[int, int], sums: set[int]) -> T
         ({20_000: 300}, {20_000, 20_400}, 20.0, 20_000),  # the conversation goes on
         ({19_000: 3600, 20_000: 300}, {19_000, 20_000, 20_400}, 20.0, 20_000),
         ({19_000: 3600, 20_000: 300}, {19_000, 20_000, 20_400}, 900.0, 19_000),
-        ({19_000: 3600, 20_000: 300}, {19_000, 20_400}, 4000.0, 19_000),  # all is gone by now, which only usage tells
+        ({19_000: 3600, 20_000: 300}, {19_000, 20_400}, 4000.0, 0),  # nobody asked for more time
     ],
 )
 def test_what_is_found_unfolded_ends_at_a_mark(marks: dict[int, int], sums: set[int], pause: float, cached: int) -> None:

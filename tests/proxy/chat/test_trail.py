@@ -114,6 +114,16 @@ def test_what_a_cache_that_hits_at_marks_finds(wire: Wire, earlier: list[Any], l
     assert now.found(before, 600.0) == (found and pytest.approx(found, abs=0.03) if "1h" in str(earlier) else 0.0)
 
 
+@pytest.mark.parametrize(("life", "seconds"), [(_MINUTES, 300), (_HOUR, 3600)])
+@pytest.mark.parametrize("parts", [1, 2])
+def test_a_system_text_is_cached_for_as_long_as_its_mark_asks(life: dict[str, Any], seconds: int, parts: int) -> None:
+    system = [*[_part("Be kind. " * 90)] * (parts - 1), _part("Be brief. " * 90, life)]
+    before, now = (trail_of(_asked(MESSAGES, *turns, system=system)).entries for turns in ([_QUESTION], [_OTHER]))
+    assert [one.life for one in before.left] == [seconds]
+    assert now.found(before, seconds - 1.0) > 0.8
+    assert now.found(before, seconds + 1.0) == 0.0
+
+
 @pytest.mark.parametrize(
     ("more", "found"),
     [

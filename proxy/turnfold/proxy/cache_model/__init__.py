@@ -19,6 +19,7 @@ The model, for requests of one conversation in their order:
   idle user is never booked as a saving, and a miss caused by folding is never booked as a miss of the unfolded conversation.
 - A request that repeats too little is no evidence. The model then uses the share of warm requests among the conversation's
   requests after a similar pause, or 1 if there are none yet, which makes our saving smaller, not larger.
+- If caches hit only at marks, and all of these asked for less time than has passed, what counts as usual is a cold cache.
 - If caches hit only at marks, a prefix is reusable up to a mark of an earlier request, or up to that request's end where
   providers keep that too. The client's marks tell (``trails.cache_entries``); what precedes the last one would have been written.
 - If such a provider gets no mark from the client, a fold event without a hit has two possible reasons: a cold cache, or no mark

@@ -44,11 +44,13 @@ class ReusablePrefix:
 
     Attributes:
         marked: whether they follow from the client's marks.
+        expired: whether all of these marks asked for less time than has passed.
     """
 
     sent: float
     unfolded: float
     marked: bool = False
+    expired: bool = False
 
 
 def has_other_tools(receipt: Receipt, past: PastRequest) -> bool:
@@ -72,8 +74,9 @@ def reusable_prefix(receipt: Receipt, past: PastRequest, sections: str) -> Reusa
         since = _time_that_counts(receipt, past, now, before)
         sent = now.sent.entries.found(before.sent.entries, since)
         whole = now.received.entries.found(before.received.entries, since)
+    expired = marked and not now.received.entries.found(before.received.entries, receipt.at - past.at)
     whole *= past.unfolded
-    return ReusablePrefix(whole if receipt.status == "observed" else sent * past.sent, whole, marked)
+    return ReusablePrefix(whole if receipt.status == "observed" else sent * past.sent, whole, marked, expired)
 
 
 def _time_that_counts(receipt: Receipt, past: PastRequest, now: Trails, before: Trails) -> float | None:
@@ -98,15 +101,17 @@ class Evidence:
         tells: whether it repeats enough to reveal anything.
         hit: whether the upstream found most of what it repeats in the cache.
         doubtful: whether a miss may have a reason other than a cold cache.
+        expired: whether the client asked for less time than has passed.
     """
 
     tells: bool
     hit: bool
     doubtful: bool
+    expired: bool = False
 
     def warm_share(self, past: PastRequest, elapsed: float) -> float:
         """Probability that the cache was warm, so many seconds behind the request that this one follows."""
-        usual = past.warm_after(elapsed)
+        usual = past.warm_after(elapsed, expired=self.expired)
         if not self.tells:
             return usual
         if self.hit or not self.doubtful:
@@ -118,7 +123,8 @@ class Evidence:
 def evidence(receipt: Receipt, used: TokenUse, past: PastRequest, prefix: ReusablePrefix, sections: str) -> Evidence:
     """What the usage of a request reveals, given what it could have found."""
     doubtful = sections != past.sections and (past.writes or used.written > 0) and not prefix.marked
-    return Evidence(prefix.sent >= TELLS * least_cached(receipt.model), 2 * used.cached >= prefix.sent, doubtful)
+    tells, hit = prefix.sent >= TELLS * least_cached(receipt.model), 2 * used.cached >= prefix.sent
+    return Evidence(tells, hit, doubtful, prefix.expired)
 
 
 def cache_was_warm(receipt: Receipt, used: TokenUse, past: PastRequest | None, sections: str) -> bool | None:

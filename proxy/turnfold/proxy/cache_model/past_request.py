@@ -102,15 +102,15 @@ class PastRequest(NamedTuple):
         each = (then - there) / (last - first) if last - first >= LEAST_SCALED else 0.0
         return then + each * (tokens - last) if 0.5 * self.scale < each < 2 * self.scale else tokens * self.scale
 
-    def warm_after(self, elapsed: float) -> float:
-        """The share of those that came so long behind the one before; that of these and of quicker ones counts as one of them. It
-        is 0 where a fold may rest on that."""
+    def warm_after(self, elapsed: float, *, expired: bool = False) -> float:
+        """The share of those that came so long behind the one before; that of these and of quicker ones counts as one of them, or
+        a cold one if what was marked has expired. It is 0 where a fold may rest on that."""
         times, place = self.times or NO_TIMES, bisect_right(TIMES, elapsed)
         all_seen, all_warm = [seen for seen, _ in times], [warm for _, warm in times]
         if rests_are_cold(all_seen, all_warm, elapsed):
             return 0.0
         quicker = sum(all_seen[: place + 1])  # a rest that was cold says nothing of a quick answer
-        usual = sum(all_warm[: place + 1]) / quicker if quicker else 1.0
+        usual = 0.0 if expired else sum(all_warm[: place + 1]) / quicker if quicker else 1.0
         return (all_warm[place] + usual) / (all_seen[place] + 1)
 
     def missing_marks(self) -> float:

@@ -270,7 +270,9 @@ def _ends_of(conversation: Conversation, known: _MarkedTrail, index: int, place:
 
 
 def _own_life(conversation: Conversation, index: int) -> int:
-    return lifetime(mark_of(conversation.messages[index].raw, conversation.wire.marks))
+    raw = conversation.messages[index].raw
+    run = raw[1:-1] if raw.startswith("[") else raw  # a system text is the list of its parts
+    return lifetime(mark_of(run, conversation.wire.marks))
 
 
 def _part_ends(conversation: Conversation, known: _MarkedTrail, index: int, place: int) -> Iterator[tuple[int, int, int | None]]:
