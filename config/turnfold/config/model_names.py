@@ -55,6 +55,9 @@ _OPEN_WEIGHTS: Final = re.compile(
     r"gpt-oss|gemma-|kimi-k2$|mi[sx]tral-(?:7b|8x\d+b|nemo|small-\d|large-instruct)|pixtral-12b"
     r"|deepseek-(?:r1|v3|coder|llm|(?:chat|reasoner)-)"
 )
+#: Weights that their makers sell under the names by which others serve them; and the prefixes of those makers.
+_ALSO_SERVED: Final = re.compile(r"deepseek-|glm-|kimi-|minimax-|(?:dev|mini|magi)stral-|mistral-(?:small|medium-3|large-2512)")
+_MAKERS: Final = frozenset(("deepseek", "minimax", "mistral", "moonshot", "zai"))
 
 #: Parts of a name behind the model's that don't change the price.
 _SAME_PRICE: Final = re.compile(
@@ -112,6 +115,12 @@ def is_derived(name: str, listed: str) -> bool:
         return False
     parts, known = (_core(one).split("-") for one in (name, listed))
     return parts[: len(known)] == known and any(not _SAME_PRICE.fullmatch(part) for part in parts[len(known) :])
+
+
+def is_hosted(model: str) -> bool:
+    """Whether a name's prefixes say that somebody else than the maker serves the weights: at a price of his own."""
+    prefixes = plain_name(model).split("/")[:-1]
+    return _ALSO_SERVED.match(bare_name(model)) is not None and not _MAKERS.issuperset(prefixes)
 
 
 def is_own_server(model: str) -> bool:

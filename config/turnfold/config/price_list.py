@@ -22,6 +22,7 @@ from turnfold.config.model_names import (
     current_name,
     families,
     is_derived,
+    is_hosted,
     is_on_bedrock,
     is_open_weights,
     is_own_server,
@@ -129,7 +130,8 @@ def look_up(model: str, url: str) -> PricedModel | None:
     names = list(candidates(model))
     lacking = (_lacking(bare_name(model)) for _ in (0,) if there in (None, _OPENAI, _AZURE))
     by_upstream = (_find(name, url) for name in names if url)
-    by_name = (_find(name, None, maker) for maker in providers(model) for name in names)
+    sellers = (maker for maker in providers(model) if maker or not is_hosted(model))
+    by_name = (_find(name, None, maker) for maker in sellers for name in names)
     embedding = (_find(name, None, _OPENAI) for name in names if name.startswith(_EMBEDDING))
     by_region = (_find(name, None, _BEDROCK) for name in names if is_on_bedrock(name))
     by_family = (_find(name, None, maker, guessed=True) for name in families(model) for maker in _MAKERS)
