@@ -56,7 +56,9 @@ _OPEN_WEIGHTS: Final = re.compile(
     r"|deepseek-(?:r1|v3|coder|llm|(?:chat|reasoner)-)"
 )
 #: Weights that their makers sell under the names by which others serve them; and the prefixes of those makers.
-_ALSO_SERVED: Final = re.compile(r"deepseek-|glm-|kimi-|minimax-|(?:dev|mini|magi)stral-|mistral-(?:small|medium-3|large-2512)")
+_ALSO_SERVED: Final = re.compile(
+    r"deepseek-(?!(?:chat|reasoner)$)|glm-|kimi-|minimax-|(?:dev|mini|magi)stral-|mistral-(?:small|medium-3|large-2512)"
+)
 _MAKERS: Final = frozenset(("deepseek", "minimax", "mistral", "moonshot", "zai"))
 
 #: Parts of a name behind the model's that don't change the price.
