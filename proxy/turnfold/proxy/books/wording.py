@@ -15,8 +15,8 @@ from typing import Any, Final
 #: What the dollars of a report are, for whoever holds them against a bill. Folding changes no fee.
 DOLLARS_ARE: Final = (
     "Dollars are for tokens at list prices. Fees for searches, tools, containers and storage, discounts and taxes are not"
-    " included. If a request is too short to show whether the provider's cache was warm, it counts as warm, so you saved at"
-    " least what the report says."
+    " included. If a request is too short to show whether the provider's cache was warm, it counts as the conversation's others"
+    " after a similar pause, or as warm if there are none. So what a single conversation saved may be off by a few percent."
 )
 _WHAT_TO_DO: Final = "`turnfold report --group-by conversation` shows where; TURNFOLD_MODE=observe stops folding while you look"
 
