@@ -36,6 +36,24 @@ MEMORY = (
     f"Contents of /repo/CLAUDE.md:\n\n{FACTS}\n</system-reminder>\n"
 )
 SKILLS = f"<system-reminder>\nThe following skills are available for use with the Skill tool:\n\n{FACTS}\n</system-reminder>\n"
+TOOLS = (
+    "<system-reminder>\nThe following deferred tools are now available via ToolSearch. Their schemas are NOT loaded: call\n"
+    "ToolSearch first.\nTaskCreate\nTaskUpdate\nWebFetch\n</system-reminder>"
+)
+RULES = (
+    "<system-reminder>\nCodebase and user instructions are shown below. Be sure to adhere to these instructions.\n"
+    f"Contents of /repo/CLAUDE.md:\n\n{FACTS}\n</system-reminder>"
+)
+RESTORED = "<system-reminder>\nResult of calling the Read tool:\n" + words.prose(40, "en", 100) + "\n</system-reminder>"
+TODO = "<system-reminder>\nHere are the existing tasks:\n\n#1. [in_progress] Move quotas\n#2. Rename limits\n</system-reminder>"
+SUMMARY = (
+    "This session is being continued from a previous conversation that ran out of context. The summary below covers the earlier "
+    f"portion of the conversation.\n\nSummary:\n1. Primary request: move the quotas.\n{FACTS}\nContinue where it was left off."
+)
+HANDED_OVER = (
+    "Another language model started to solve this problem and produced a summary of its thinking process. Use this to build on "
+    f"the work that has already been done. Here is the summary:\n{FACTS}"
+)
 CHANGED = f"<system-reminder>\nNote: /repo/apps/api/limits.ts was modified by a linter.\n{FACTS}\n</system-reminder>"
 
 
@@ -123,6 +141,37 @@ def test_what_the_agent_always_needs_is_sent_word_for_word(
     assert faults(wire, body, folded.body) == []
 
 
+@each(
+    ("wire", "summary", "session"),
+    [
+        ("responses", HANDED_OVER, codex),
+        ("messages", SUMMARY, claude),
+        ("chat", f"Here is a summary of the conversation to date:\n\n{FACTS}", chat),
+    ],
+)
+def test_the_summary_that_an_agents_compaction_left_is_sent_word_for_word(
+    wire: str, summary: str, session: Callable[..., bytes]
+) -> None:
+    folded = fold(WIRES[wire].read(session(summary), WARM), FoldOptions(prices=CachePrices(1, 1)), WARM)
+    assert folded.folded
+    assert json.dumps(summary)[1:-1].encode() in folded.body
+
+
+AFTER_COMPACTION = (RESTORED, TODO, TOOLS, RULES)
+
+
+@each("budget", [None, 9000])
+def test_what_an_agent_puts_together_after_its_own_compaction_stays_whole(budget: int | None) -> None:
+    folded = fold(MESSAGES.read(claude(*AFTER_COMPACTION), WARM), FoldOptions(prices=CachePrices(1, 1), budget=budget), WARM)
+    assert folded.folded
+    assert all(json.dumps(text)[1:-1].encode() in folded.body for text in AFTER_COMPACTION)
+
+
+def test_it_does_not_fill_a_budget() -> None:
+    folded = fold(MESSAGES.read(claude(*AFTER_COMPACTION), WARM), FoldOptions(prices=CachePrices(1, 1), budget=4000), WARM)
+    assert folded.tokens_after <= 4000
+
+
 def test_a_reminder_of_the_moment_is_folded() -> None:
     folded = fold(MESSAGES.read(claude(CHANGED), WARM), FoldOptions(prices=CachePrices(1, 1), budget=3000), WARM)
     assert json.dumps(CHANGED)[1:-1].encode() not in folded.body
@@ -136,6 +185,11 @@ def test_a_reminder_of_the_moment_is_folded() -> None:
         (["Fix the route."], False),
         ([f"See this: {AGENTS}"], False),
         ([AGENTS, words.prose(1, "en", 600)], False),
+        ([TOOLS, RESTORED, TODO], True),
+        ([TOOLS, RESTORED, TODO, "Go on."], True),
+        ([TOOLS, RESTORED.removesuffix("</system-reminder>")], False),
+        ([RESTORED, TODO], False),
+        ([SUMMARY], True),
         ([CHANGED], False),
         (["\n" * 400_000], False),
         ([], False),

@@ -137,7 +137,7 @@ def cut_results(conversation: Conversation, budget: int, options: FoldOptions, m
     """
     messages, model = conversation.messages, options.model
     newest = max((i for i, m in enumerate(messages) if m.speaker == "user"), default=-1)
-    kept = kept_messages(messages, options.keep)
+    kept = kept_messages(messages, options)
     loose = {i for i in range(newest + 1, len(messages)) if i not in kept and not messages[i].reports}
     pieces = tuple(p for p in _cuttable_texts(messages, memo) if p.message in loose and _is_output(p, messages[p.message]))
     if conversation.held or binds_thinking(model) or not any(p.tokens > _HARD for p in pieces):

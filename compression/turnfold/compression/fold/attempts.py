@@ -83,6 +83,20 @@ def _settings(cut: Sequence[Unit]) -> Iterator[_FitSetting]:
         yield replace(_FITTING[-2], without=gone)
 
 
+def first_plan(given: FoldTask) -> Plan:
+    """The plan under the mildest setting."""
+    return _plan(given, given.cut)
+
+
+def _plan(given: FoldTask, cut: Sequence[Unit], squeeze: float = 1.0) -> Plan:
+    """The plan of units for the part of a budget that the tools' schemas leave: units do not include these."""
+    options, budget = given.options, given.options.budget
+    if budget is not None:
+        schema = schema_tokens(given.conversation, options.model, given.memo)
+        options = replace(options, budget=max(1, budget - schema)) if schema else options
+    return plan(cut, options, squeeze, given.memo)
+
+
 def steady_attempt(given: FoldTask, first: Plan) -> Attempt | None:
     """The best attempt; `first` is the plan of its units under the mildest setting.
 
@@ -119,7 +133,7 @@ def _held_attempt(given: FoldTask, *, marked: bool) -> Attempt | None:
     budget = given.options.budget or 0
     if not given.options.leaves_room or _size_with(given, _NOTHING) <= budget:
         return _attempt_alone(given, budget, marked=marked)
-    step = policy.snap_budget(budget)
+    step = _fixed(given) + policy.snap_budget(budget - _fixed(given))
     ends, sizes = _requests(given)
     found, last = policy.newest_outgrown(sizes, step, growth=step), len(ends) - 1
     at = last if found is None else found
@@ -144,12 +158,21 @@ def _first_attempt(given: FoldTask, *, marked: bool) -> tuple[Attempt | None, bo
     It does as long as that costs no quotes, since later messages replace text that stayed.
     """
     budget = given.options.budget or 0
-    step = policy.snap_budget(budget)
-    free = int(policy.GROWTH * _loops(given.cut) * step)
+    fixed = _fixed(given)
+    variable = policy.snap_budget(budget - fixed)
+    step, free = fixed + variable, int(policy.GROWTH * _loops(given.cut) * variable)
     best = _attempt_alone(given._replace(free=free), step - free, marked=marked, settings=_QUOTING)
     if _size_with(given, best.changes if best else _NOTHING) <= step - free:
         return best, True
     return _attempt_alone(given, budget, marked=marked), False
+
+
+def _fixed(given: FoldTask) -> int:
+    """Tokens that no fold takes (schemas, instructions, kept messages), if they are most of the budget, but not all of it."""
+    budget = given.options.budget or 0
+    found = schema_tokens(given.conversation, given.options.model, given.memo)
+    found += sum([unit.tokens for unit in given.cut if unit.pinned or unit.kept])
+    return found if budget // 2 < found < budget else 0
 
 
 def _requests(given: FoldTask) -> tuple[Sequence[int], Sequence[int]]:
@@ -208,7 +231,7 @@ def _attempt_alone(given: FoldTask, budget: int, *, marked: bool, settings: Sequ
     given = given._replace(options=replace(given.options, budget=budget))
     last = len(given.cut) - 1
     cut = tuple(u if u.pinned else u._replace(marked=marked and i == last) for i, u in enumerate(given.cut))
-    return _best_attempt(given._replace(cut=cut), plan(cut, given.options, memo=given.memo), settings)
+    return _best_attempt(given._replace(cut=cut), _plan(given, cut), settings)
 
 
 def _best_attempt(given: FoldTask, first: Plan, settings: Sequence[_FitSetting] = ()) -> Attempt | None:
@@ -220,10 +243,10 @@ def _best_attempt(given: FoldTask, first: Plan, settings: Sequence[_FitSetting] 
     best, budget, whole, smallest = None, given.options.budget, given.cut, 0
     for fitting, setting in enumerate(settings or _settings(whole)):
         given = given._replace(cut=_without_attachments(whole, setting.without))
-        drawn = plan(given.cut, given.options, setting.squeeze, given.memo) if fitting else first
+        drawn = _plan(given, given.cut, setting.squeeze) if fitting else first
         candidate = _candidate(given, drawn, setting, fitting)
         if candidate is None:
-            if best is None and not setting.without and _only_attachments_can_go(given):
+            if best is None and not setting.without and _outgrows_budget(given):
                 continue
             return best
         if budget is None:
@@ -244,10 +267,10 @@ def _best_attempt(given: FoldTask, first: Plan, settings: Sequence[_FitSetting] 
     return best
 
 
-def _only_attachments_can_go(given: FoldTask) -> bool:
-    """Whether a conversation exceeds its budget, has attachments, and has nothing else to fold."""
+def _outgrows_budget(given: FoldTask) -> bool:
+    """Whether a conversation exceeds its budget, so that a setting that folds nothing leaves the next one to be tried."""
     budget = given.options.budget
-    return budget is not None and bool(_attached(given.cut)) and _size_with(given, _NOTHING) > budget
+    return budget is not None and _size_with(given, _NOTHING) > budget
 
 
 def _roomier(given: FoldTask, budget: int, milder: Sequence[_FitSetting], fitting: int) -> Iterator[Attempt]:
@@ -256,7 +279,7 @@ def _roomier(given: FoldTask, budget: int, milder: Sequence[_FitSetting], fittin
     Recall does if the question bears on little.
     """
     for setting in milder:
-        drawn = plan(given.cut, given.options, setting.squeeze, given.memo)
+        drawn = _plan(given, given.cut, setting.squeeze)
         for pictures in range(PICTURES, 0, -1) if _pictured(given.conversation) else (PICTURES,):
             candidate = _candidate(given, drawn, setting, fitting, pictures)
             if candidate is None or (pictures < PICTURES and _lacks_pictures(given, candidate)):

@@ -79,6 +79,10 @@ class Course(NamedTuple):
         """Tokens of the units ``start..end`` that can be folded."""
         return self.raw[end] - self.raw[start]
 
+    def fixed(self, end: int) -> int:
+        """Tokens of the units up to `end` that no fold takes."""
+        return self.total[end] - self.raw[end]
+
     def folds(self, start: int, end: int, stays: frozenset[int]) -> int:
         """Tokens of the units ``start..end`` that a fold takes, without tables listed in `stays`."""
         return self.tokens(start, end) - sum(self.units[i].tokens for i in self.staying_tables(start, end, stays))

@@ -12,14 +12,14 @@ from typing import Any, Final
 from turnfold.compression.fold.account import Account
 from turnfold.compression.fold.adoption import WantedSummary
 from turnfold.compression.fold.ask import Recall, open_questions
-from turnfold.compression.fold.attempts import Attempt, steady_attempt
+from turnfold.compression.fold.attempts import Attempt, first_plan, steady_attempt
 from turnfold.compression.fold.changing import caching, changes, settle
 from turnfold.compression.fold.check import ATTACHMENT_LOST, TURN_BROKEN, attachments_lost, check
 from turnfold.compression.fold.counts import conversation_tokens, message_tokens
 from turnfold.compression.fold.decisions import binding, bound_belief, bound_likenesses, fresh, known_prefixes, under_prices
 from turnfold.compression.fold.fold_task import FoldTask, fold_task
 from turnfold.compression.fold.outlook import Outlook
-from turnfold.compression.fold.plan import Plan, plan
+from turnfold.compression.fold.plan import Plan
 from turnfold.compression.fold.thinking import binds_thinking
 from turnfold.compression.fold.units.grouping import units
 from turnfold.compression.fold.write import draft
@@ -127,7 +127,7 @@ def fold(conversation: Conversation, options: FoldOptions, memo: Memo) -> Folded
     if options.prices_if_cached is not None:
         options = under_prices(options, sum(unit.tokens for unit in given.cut))
         given = given._replace(options=options)
-    drawn = plan(given.cut, options, memo=memo)
+    drawn = first_plan(given)
     best = steady_attempt(given, drawn)
     drawn = drawn if best is None else best.plan
     decided = fresh(drawn.decided, options.precedents, conversation.messages, memo)

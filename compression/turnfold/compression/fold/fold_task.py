@@ -42,7 +42,7 @@ class FoldTask(NamedTuple):
 def fold_task(conversation: Conversation, options: FoldOptions, memo: Memo) -> FoldTask:
     """A conversation with shaped results, in units whose tokens include the state blocks."""
     messages = conversation.messages
-    kept = kept_messages(messages, options.keep)
+    kept = kept_messages(messages, options)
     shaped, repeats = _shape(conversation, options, memo, kept) if options.shape_results and messages.results else ({}, 0)
     cut = add_block_tokens(units(messages, shaped, memo, kept), conversation.state, memo)
     if options.budget is not None:

@@ -122,8 +122,10 @@ def believed_warmth(options: FoldOptions) -> Warmth:
     return options.belief.warmth if options.belief is not None else warmth.set_warmth(options.cache_hit_share)
 
 
-def thresholds(options: FoldOptions, warmth: Warmth, total: int, shape: Shape, squeeze: float = 1.0) -> Thresholds:
-    """The thresholds for a conversation of `total` tokens so far.
+def thresholds(
+    options: FoldOptions, warmth: Warmth, total: int, shape: Shape, squeeze: float = 1.0, fixed: int = 0
+) -> Thresholds:
+    """The thresholds for a conversation of `total` tokens so far, of which no fold takes `fixed`.
 
     Args:
         warmth: the decision about the cache.
@@ -146,8 +148,12 @@ def thresholds(options: FoldOptions, warmth: Warmth, total: int, shape: Shape, s
     if options.budget is None:
         return free
     budget = snap_budget(options.budget)
-    limit = int(budget * min(_MOST_STANDING, _standing_share(budget, total) * squeeze))
+    standing = min(_MOST_STANDING, _standing_share(budget, total) * squeeze)
+    limit = int(budget * standing)
     target = int(0.6 * limit)
+    if fixed > budget // 2:
+        limit = fixed + int(max(0, budget - fixed) * standing)
+        target = int(0.6 * (limit - fixed))
     return Thresholds(
         start=min(start, budget),
         fold_at=fold_at,

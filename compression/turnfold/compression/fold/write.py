@@ -50,7 +50,7 @@ def draft(given: FoldTask, stays: frozenset[int], plan: Plan, pictures: int = PI
         writer.beside[index].state = block
     if options.shape_results and plan.tail < len(units):
         seen = units[plan.moved].end if plan.events else 0
-        kept = kept_messages(conversation.messages, options.keep).union(range(given.repeats))
+        kept = kept_messages(conversation.messages, options).union(range(given.repeats))
         writer.shaped |= references(messages, units[plan.tail].start, seen, kept)
     drafted = FoldDraft(
         tuple(writer.dropped),

@@ -137,8 +137,7 @@ class Message:
         lasting: whether later messages depend on it, for example on tools found by a search; it stays unchanged.
         pinned: whether it always stays verbatim: system and developer messages, and `fixed` ones.
         is_result: whether it answers a tool call, and so belongs to the message before it.
-        has_kept: whether it is `lasting`, has a passage marked to be kept (``fold.keeping``), or has context that an agent always
-            needs (``text.dialogue.agent_context``).
+        has_kept: whether it is `lasting`, or has a passage marked to be kept (``fold.keeping``).
         written: a cache for its wire: what it last wrote of the message or looked up in `raw`, shared by all requests with the
             message.
     """
@@ -185,8 +184,12 @@ class Message:
         object.__setattr__(self, "is_result", self.role in _RESULTS)
         # Most texts have no tag, and one character is found many times faster than a pattern.
         kept = "<" in self.text and _KEPT.search(self.text) is not None and _holds_kept(self.text)
-        context = self.role == "user" and is_agent_context([part.text for part in self.texts])
-        object.__setattr__(self, "has_kept", kept or self.lasting or context)
+        object.__setattr__(self, "has_kept", kept or self.lasting)
+
+    @property
+    def has_context(self) -> bool:
+        """Whether it has context that an agent always needs (``text.dialogue.agent_context``)."""
+        return self.role == "user" and is_agent_context([part.text for part in self.texts])
 
     @property
     def text_tokens(self) -> int | None:
@@ -263,6 +266,7 @@ class Messages(Grown[Message]):
     attached: tuple[int, ...]
     reasoning: tuple[int, ...]
     kept: tuple[int, ...]
+    contexts: tuple[int, ...]
 
     def __new__(cls, messages: Iterable[Message] = (), known: Messages | None = None, same: int = 0) -> Messages:
         self = super().__new__(cls, messages, known, same)
@@ -288,4 +292,5 @@ _ASKED: Final[Mapping[str, Callable[[Message], object]]] = {
     "attached": attrgetter("attached"),
     "reasoning": attrgetter("reasoning"),
     "kept": attrgetter("has_kept"),
+    "contexts": attrgetter("has_context"),
 }

@@ -53,4 +53,5 @@ class Replay(NamedTuple):
 def thresholds_at(course: Course, now: Replay, index: int) -> Thresholds:
     """The thresholds for the request that ends with the unit `index`; `now` is the state before it."""
     shape = course.shape_at(now.turns)
-    return policy.thresholds(course.options, now.decision.warmth, course.total[index + 1], shape, course.squeeze)
+    total, fixed = course.total[index + 1], course.fixed(index + 1)
+    return policy.thresholds(course.options, now.decision.warmth, total, shape, course.squeeze, fixed)
