@@ -68,7 +68,7 @@ _SAME_PRICE: Final = re.compile(
 )
 
 #: Provider -> aliases and the models that they stand for, where the price list still has an earlier one or none.
-#: DeepSeek, "Change log", 2026-04-24: both names are modes of V4 Flash. Mistral, "Models", aliases of November 2026.
+#: DeepSeek's since 2026-04-24, by public reports of its users; Mistral's as in LiteLLM's price list, November 2026.
 _MOVED: Final[Mapping[str, Mapping[str, str]]] = {
     "deepseek": {"deepseek-chat": "deepseek-v4-flash", "deepseek-reasoner": "deepseek-v4-flash"},
     "mistral": {
