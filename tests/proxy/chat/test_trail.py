@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.cases import each
 from tests.support.growth import assert_linear
 from tests.support.weighed_memo import Scales
 from turnfold.compression.memo import Memo
@@ -114,7 +115,7 @@ def test_what_a_cache_that_hits_at_marks_finds(wire: Wire, earlier: list[Any], l
     assert now.found(before, 600.0) == (found and pytest.approx(found, abs=0.03) if "1h" in str(earlier) else 0.0)
 
 
-@pytest.mark.parametrize(
+@each(
     ("more", "found"),
     [
         ({"cache_control": {"type": "ephemeral"}}, 1.0),
@@ -276,7 +277,7 @@ def test_sums_are_read_as_this_release_and_earlier_ones_wrote_them(sums: bytes) 
     assert Trail.from_json({"size": len(sums), "sums": before}) == Trail.from_json([len(sums), before]) == trail
 
 
-@pytest.mark.parametrize("sums", ['abcd"', "~~~~~", "abcdé", "     "])
+@each("sums", ['abcd"', "~~~~~", "abcdé", "     "])
 def test_sums_that_no_release_wrote_are_refused(sums: str) -> None:
     for value in ([1, sums], {"size": 1, "sums": sums}, {"size": 1, "crcs": sums}):
         with pytest.raises(ValueError):  # noqa: PT011 - of whichever decoder
