@@ -23,6 +23,7 @@ from benchmarks.support.ports import free_port
 from tests.proxy.harness import ProxyServer, StartProxy, call, proxy_server, until
 from tests.proxy.receipts import receipt
 from tests.support import golden
+from tests.support.cases import each
 from turnfold.config.serving import LogSettings
 from turnfold.config.settings import AuthSettings, Settings, StoreSettings
 from turnfold.proxy.console.greeting import Greeting, greet
@@ -143,7 +144,7 @@ def test_the_fields_of_a_line_have_tenths_of_milliseconds(caplog: pytest.LogCapt
     assert (fields["ms"], fields["overhead_ms"]) == (1234.6, 2.3)
 
 
-@pytest.mark.parametrize(
+@each(
     ("settings", "shown"),
     [
         (LogSettings(), ["request", "warning", "error"]),

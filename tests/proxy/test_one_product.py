@@ -29,7 +29,7 @@ def chat(turns: int) -> bytes:
         {},
         {"models": {"own-model": {"window": 5000}}},
         {"models": {"own-model": {"window": 2500}}},
-        {"models": {"own-model": {"input": 2.0, "cache_read": 0.1, "cache_write": 1.25}}},
+        {"models": {"own-model": {"input": 2.0, "cache_read": 0.4, "cache_write": 1.25}}},
         {"folding": {"budget": 3000}},
         {"folding": {"recall": False}},
         {"folding": {"prose": "full"}},
@@ -39,7 +39,7 @@ def chat(turns: int) -> bytes:
     ids=["defaults", "window", "small-window", "prices", "budget", "no-recall", "prose", "no-hits", "breakpoints"],
 )
 def test_the_proxy_sends_what_inspect_shows(upstream: UpstreamServer, groups: dict[str, Any]) -> None:
-    turns = 160 if "cache_read" in str(groups) else 20  # where re-reading costs little, little is folded, and late
+    turns = 30 if "cache_read" in str(groups) else 20  # where re-reading costs less, less is folded, and later
     upstream.handler = ANSWER
     body, url = chat(turns), upstream.origin + "/v1"
     with proxy_server(url, fold=warm_fold, **groups) as (proxy, _):

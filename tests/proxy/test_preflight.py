@@ -12,6 +12,7 @@ import pytest
 from starlette.types import Receive, Scope, Send
 
 from tests.proxy.harness import Handler, Seen, UpstreamServer, call, proxy_server, reply, settings_for
+from tests.support.cases import each
 from turnfold.config.serving import ServerSettings
 from turnfold.config.sources import SettingsError, load
 from turnfold.proxy import preflight
@@ -38,7 +39,7 @@ def _refusal(**groups: dict[str, Any]) -> str:
     return str(caught.value)
 
 
-@pytest.mark.parametrize(
+@each(
     ("url", "host"),
     [
         ("http://127.0.0.1:8420/v1", "127.0.0.1"),
@@ -54,7 +55,7 @@ def test_an_upstream_that_is_ourselves_is_refused(url: str, host: str) -> None:
     assert "itself" in problem
 
 
-@pytest.mark.parametrize(
+@each(
     ("url", "host", "here"),
     [
         ("http://0.0.0.0:8420/v1", "::", True),
@@ -72,7 +73,7 @@ def test_a_url_without_a_port_names_the_usual_one() -> None:
     assert preflight.leads_here("http://127.0.0.1/v1", ServerSettings(port=80))
 
 
-@pytest.mark.parametrize("url", ["https://127.0.0.1:8420/v1", "http://127.0.0.1:8421/v1", "http://192.0.2.1:8420/v1"])
+@each("url", ["https://127.0.0.1:8420/v1", "http://127.0.0.1:8421/v1", "http://192.0.2.1:8420/v1"])
 def test_another_server_is_none_of_ours(url: str) -> None:
     assert not preflight.leads_here(url, ServerSettings())
 

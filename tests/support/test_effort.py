@@ -7,10 +7,11 @@ from itertools import product
 import pytest
 
 from tests.support import golden
+from tests.support.cases import each
 from tests.support.effort import crosswise, is_thorough
 
 
-@pytest.mark.parametrize(("outer", "inner"), [("abcdef", "xy"), ("ab", "uvwxyz"), ("abc", "xyz"), ("abcd", "xyz")])
+@each(("outer", "inner"), [("abcdef", "xy"), ("ab", "uvwxyz"), ("abc", "xyz"), ("abcd", "xyz")])
 def test_every_row_of_both_tables_is_met(outer: str, inner: str) -> None:
     pairs = crosswise(product(outer, inner), len(inner))
     assert {one for one, _ in pairs} == set(outer)

@@ -9,8 +9,7 @@ from __future__ import annotations
 import json
 from typing import Final
 
-import pytest
-
+from tests.support.cases import each
 from tests.support.words import prose
 from turnfold.compression.shorten.asked_lines import task_words
 from turnfold.compression.shorten.registry import facts
@@ -46,7 +45,7 @@ _TEXTS: Final = {
 }
 
 
-@pytest.mark.parametrize(
+@each(
     ("kind", "task", "needed"),
     [
         ("csv", "Which fee has craneeast?", "craneeast,B14,1260"),
@@ -65,7 +64,7 @@ def test_what_a_task_asks_for_stays(kind: str, task: str, needed: str) -> None:
     assert needed not in facts(text, keep, frozenset(said), count)
 
 
-@pytest.mark.parametrize("task", ["Look after the harbour.", "Which fee has Beethoven?", "x" * 700])
+@each("task", ["Look after the harbour.", "Which fee has Beethoven?", "x" * 700])
 def test_other_tasks_change_nothing(task: str) -> None:
     for text in _TEXTS.values():
         assert facts(text, 150, task_words((), [task]), count) == facts(text, 150, frozenset(), count)

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from benchmarks.support.data import shared_directory
+from tests.support.cases import each
 from tests.support.column_tables import unshape_json
 from turnfold.compression.shorten.birth import shape, shape_json
 from turnfold.compression.shorten.registry import facts
@@ -52,7 +53,7 @@ HERE = Path(__file__).parent
 LOG = [f"2031-04-{day:02} 06:{day:02}:00 INFO pump {day % 5} at {40 + day % 7} percent" for day in range(1, 29)] * 12
 
 
-@pytest.mark.parametrize(
+@each(
     ("at", "line"),
     [
         (100, "2031-04-17 09:12:44 ERROR pump 3 stopped: seal KX-88213 is leaking"),
@@ -67,7 +68,7 @@ def test_what_is_odd_survives_a_tenth(at: int, line: str) -> None:
     assert count(short) <= 0.12 * count(text)
 
 
-@pytest.mark.parametrize("name", ["orders", "table", "account", "envelope", "single"])
+@each("name", ["orders", "table", "account", "envelope", "single"])
 def test_json_of_our_own_comes_back(name: str) -> None:
     text = (HERE / "cases" / "json" / f"{name}.txt").read_text("utf-8").split("\n", 1)[1].partition("\n==========\n")[0]
     form = shape_json(text)

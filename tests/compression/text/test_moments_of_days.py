@@ -11,6 +11,7 @@ from typing import Final
 
 import pytest
 
+from tests.support.cases import each
 from tests.support.growth import assert_linear
 from turnfold.compression.text.dialogue.wanted.failed_tests import asks_for_failed_tests, failed_tests
 from turnfold.compression.text.dialogue.wanted.moments import lines_at, named_moment, timed_lines
@@ -46,9 +47,7 @@ def test_lines_of_a_day(log: str, question: str, jobs: list[str]) -> None:
     assert [_JOB.findall(_LOGS[log][slice(*line.place)]) for line in found] == [[job] for job in jobs]
 
 
-@pytest.mark.parametrize(
-    "message", ["We use version 1.2 since 10.4", "3 of the 14 tests", "it costs 3.50", "at 3 people", "1/2/3/4"]
-)
+@each("message", ["We use version 1.2 since 10.4", "3 of the 14 tests", "it costs 3.50", "at 3 people", "1/2/3/4"])
 def test_what_names_no_day(message: str) -> None:
     assert not named_days(message)
 
@@ -70,7 +69,7 @@ _PASSED: Final = (
 )
 
 
-@pytest.mark.parametrize("program", _REPORTS)
+@each("program", _REPORTS)
 def test_failed_tests_are_named(program: str) -> None:
     names = ("quay", "crane", "pilot")
     text = _PASSED.join(["", *(_REPORTS[program].format(name) + "\n" for name in names), ""])
@@ -79,7 +78,7 @@ def test_failed_tests_are_named(program: str) -> None:
     assert all(name in one for name, one in zip(names, found, strict=True))
 
 
-@pytest.mark.parametrize(
+@each(
     ("message", "asks"),
     [
         ("Which tests failed?", True),
@@ -97,6 +96,6 @@ def test_who_asks_for_failed_tests(message: str, asks: bool) -> None:
     assert asks_for_failed_tests(message) is asks
 
 
-@pytest.mark.parametrize("unit", ["a::", "<testcase a ", "a > b FAILED ", "___ a "])
+@each("unit", ["a::", "<testcase a ", "a > b FAILED ", "___ a "])
 def test_reports_of_one_endless_line_are_read_in_time_that_grows_with_them(unit: str) -> None:
     assert_linear(failed_tests, lambda size: unit * size, 1_500)

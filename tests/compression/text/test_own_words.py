@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 
-import pytest
-
 from tests.support.cases import each
 from tests.support.effort import every
 from tests.support.growth import assert_linear
@@ -120,7 +118,7 @@ def test_a_fold_keeps_what_was_asked_beside_what_was_pasted() -> None:
     assert sum(one in sent for one in said) >= 19
 
 
-@pytest.mark.parametrize("share", [0.3, 0.2, 0.1])
+@each("share", [0.3, 0.2, 0.1])
 def test_a_budget_is_used_where_the_question_bears_on_nothing(share: float) -> None:
     body, _ = _conversation(32)
     before = fold_request(body, FoldOptions(model="gpt-4o"), WARM).tokens_before

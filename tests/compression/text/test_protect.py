@@ -130,7 +130,7 @@ def test_nested_lists_are_prose() -> None:
     assert not [s for s in protected_spans(text) if s.kind in BLOCK_KINDS]
 
 
-@pytest.mark.parametrize(
+@each(
     ("above", "below", "found"),
     [
         ("- A point", "more on it and so on", False),

@@ -121,7 +121,7 @@ mixtures = st.lists(st.tuples(pieces, st.sampled_from([" ", "\n", ". ", "\n\n", 
 )
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "expected"),
     [
         ("雨です。3時に止みます。", ["雨です。", "3時に止みます。"]),

@@ -6,6 +6,7 @@ from typing import Final
 
 import pytest
 
+from tests.support.cases import each
 from turnfold.compression import Compressor, CompressRequest
 from turnfold.compression.text.statements import statements
 
@@ -26,7 +27,7 @@ def test_a_series_is_not_one_statement(text: str) -> None:
     assert first <= 0.3 * raw
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "claim", "limit"),
     [
         ("All rooms on floor 1 have a balcony. The rooms on floor 2 have none of that. Tea is at four.", "floor 1", "floor 2"),

@@ -156,13 +156,13 @@ NARROWED = [
 ]
 
 
-@pytest.mark.parametrize(("claim", "limit"), NARROWED)
+@each(("claim", "limit"), NARROWED)
 def test_what_narrows_a_sentence_stays_with_it(claim: str, limit: str) -> None:
     for said in shown(f"{FILLER} {claim} {limit} {FILLER.replace('Kim', 'Tim')}"):
         assert claim not in said or limit in said
 
 
-@pytest.mark.parametrize(
+@each(
     ("lead", "claim"),
     [
         ("In the dream, Carla sold 40 houses.", "Acme bought a ship named Petrel for $900,000."),
@@ -184,7 +184,7 @@ INTRODUCED = [
 ]
 
 
-@pytest.mark.parametrize(("intro", "claims"), INTRODUCED)
+@each(("intro", "claims"), INTRODUCED)
 def test_what_is_introduced_has_its_introduction(intro: str, claims: list[str]) -> None:
     text = f"{FILLER}\n\n{intro}{''.join(claims)}\n"
     if not intro.startswith("#"):
@@ -200,7 +200,7 @@ def test_a_block_stays_with_what_is_said_of_it() -> None:
         assert "rm -rf" not in said or "Never run this:" in said
 
 
-@pytest.mark.parametrize(
+@each(
     "quotation",
     [
         'He said: "We ship 40 units on Monday. We never refund Acme. We pay $3 million."',
@@ -254,7 +254,7 @@ def test_cost_is_linear() -> None:
     assert_linear(statements, text, 20)
 
 
-@pytest.mark.parametrize("marks", ['""', "“”", "«»", "()", "「」"])
+@each("marks", ['""', "“”", "«»", "()", "「」"])
 def test_what_stands_in_one_quotation_stays_together(marks: str) -> None:
     opening, closing = marks[0], marks[1]
     quotation = f"{opening}The pump in bay 7 ran all night. The valve of the boiler held. Nobody was hurt there{closing}"

@@ -309,7 +309,7 @@ def test_what_only_looks_like_names_and_dates_names_nobody(text: str) -> None:
     assert not named.signatures
 
 
-@pytest.mark.parametrize(
+@each(
     "line",
     ["Yesterday 4:12 PM", "on Aug 3, 2024", "Posté le 11 déc. 2023 à 09:12", "vor 3 Tagen", "2 hours ago", "5y ago", "Mon 07:58",
      "answered Mar 2, 2021 at 19:20", "12 May 2023", "오전 9:12", "2024年5月3日 10:02"],

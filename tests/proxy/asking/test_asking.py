@@ -152,7 +152,7 @@ def post(server: ProxyServer, path: str, body: Any, *headers: tuple[str, str]) -
     return call(server.origin, "POST", path, data, [JSON, KEY, *headers])
 
 
-def chat(turns: int, seed: str, step: int = 6) -> list[bytes]:
+def chat(turns: int, seed: str, step: int = 9) -> list[bytes]:
     """Each of so many requests of a chat, from one on at which there is something to fold."""
     messages = [{"role": "system", "content": "Be brief."}]
     for i in range(turns):

@@ -14,6 +14,7 @@ import pytest
 
 from tests.proxy.books.billed import billed, receipts_by_tag
 from tests.proxy.harness import reply
+from tests.support.cases import each
 from turnfold.config.prices import TokenUse, dollars
 
 NOW: Final = 1_795_900_000.0  # 28 November 2026
@@ -99,7 +100,7 @@ def test_what_was_paid_is_the_bill() -> None:
     assert "Fees for searches" in report["dollars_are"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("model", "url", "times"),
     [
         ("gpt-5.4", "https://eu.api.openai.com/v1", 1.1),

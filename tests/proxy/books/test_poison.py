@@ -19,6 +19,7 @@ from tests.proxy.harness import Answer, Running, UpstreamServer, api_server, cal
 from tests.proxy.processes import ADMIN, chat
 from tests.proxy.receipts import SECTION, receipt
 from tests.support.effort import every
+from tests.support.warm import warm_fold
 from turnfold.compression.fold import Section
 from turnfold.config.prices import TokenUse
 from turnfold.config.settings import AuthSettings, FoldingSettings, StoreSettings
@@ -266,7 +267,7 @@ def reporting(upstream: UpstreamServer) -> UpstreamServer:
 def tell(url: str, upstream: UpstreamServer) -> None:
     """Fill a store."""
     upstream.handler = REPORTING
-    with api_server(url, upstream.origin + "/v1", **SETTINGS) as origin:
+    with api_server(url, upstream.origin + "/v1", engine=warm_fold, **SETTINGS) as origin:
         assert [status for status in story(origin) if status >= 400] == []
 
 
@@ -310,7 +311,7 @@ def test_damaged_values_in_sqlite_are_left_out(kind: str, reporting: UpstreamSer
         shutil.copy(part, tmp_path)
     others: dict[str, Callable[[bytes], Any]] = {"no bytes": lambda _: 10**15, "a real": lambda _: 9.5e18}
     damage_sqlite(path, (DAMAGE | others)[kind])
-    with api_server(f"sqlite:///{path}", reporting.origin + "/v1", **SETTINGS) as origin:
+    with api_server(f"sqlite:///{path}", reporting.origin + "/v1", engine=warm_fold, **SETTINGS) as origin:
         check_it_goes_on(origin)
         told = call(origin, "GET", "/admin/ledger", None, [ADMIN]).json()
         assert sum(told["damaged_records"].values()) > 0
@@ -342,7 +343,7 @@ def test_damaged_values_in_valkey_are_left_out(kind: str, reporting: UpstreamSer
     for key, milliseconds, value in filled_rows:
         client.restore(key, milliseconds, value)
     damage_valkey(client, DAMAGE.get(kind))
-    with api_server(redis_url, reporting.origin + "/v1", **SETTINGS) as origin:
+    with api_server(redis_url, reporting.origin + "/v1", engine=warm_fold, **SETTINGS) as origin:
         check_it_goes_on(origin)
         told = call(origin, "GET", "/admin/ledger", None, [ADMIN]).json()
         assert kind != "another type" or "log or table of sums" in told["damaged_records"]

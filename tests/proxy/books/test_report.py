@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from tests.proxy.receipts import DAY, HOUR, NOON, SECTION, fill, price, receipt, requests
+from tests.support.cases import each
 from turnfold.compression.errors import InvalidInput
 from turnfold.compression.options import CachePrices, FoldOptions
 from turnfold.config.fold import fold_options
@@ -220,7 +221,7 @@ async def test_a_conversation_that_only_repeats_has_a_pace_of_nothing() -> None:
     assert (group["pacing"]["turns"], group["pacing"]["words"], group["pacing"]["events"]) == (None, None, 0)
 
 
-@pytest.mark.parametrize(("turns", "tokens"), [(0, 900), (3, 0), (0, 0), (-1, 900)])
+@each(("turns", "tokens"), [(0, 900), (3, 0), (0, 0), (-1, 900)])
 def test_no_turns_or_no_growth_is_no_pace(turns: int, tokens: int) -> None:
     assert pacing("gpt-4o", fold_options(Settings(), "gpt-4o"), turns, tokens) is None
 

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from tests.proxy.receipts import NOON, receipt
+from tests.support.cases import each
 from tests.support.effort import crosswise
 from turnfold.config.prices import TokenUse
 from turnfold.proxy.books.pricing import RequestPricing
@@ -95,7 +96,7 @@ class Replay:
         self.estimated += self.read * without.cached + self.write * (without.prompt - without.cached)
 
 
-@pytest.mark.parametrize(
+@each(
     ("prices", "miss"),
     crosswise(product([(1.0, 1.0), (0.5, 1.0), (0.25, 1.0), (0.1, 1.0), (0.1, 1.25)], [0.0, 0.1, 0.3]), 3),
 )
@@ -229,7 +230,7 @@ def test_what_later_samplings_of_one_request_found_in_the_cache_teaches_nothing(
     assert cache_was_warm(replace(one, hosted=True), used, PastRequest(4000, 4000), "") is None
 
 
-@pytest.mark.parametrize(
+@each(
     ("model", "sent", "shows"),
     [
         ("claude-haiku-4-5", 4000, None),
@@ -299,7 +300,7 @@ class Agent:
         return one, f"{self.name} {folded}" if folded else ""
 
 
-@pytest.mark.parametrize("agents", [1, 2, 5, 12])
+@each("agents", [1, 2, 5, 12])
 def test_agents_that_begin_alike_are_each_compared_with_their_own_last_request(agents: int) -> None:
     """Their first message is the same text (AGENTS.md), so that they share a name; each has its own prefix in the cache."""
     pricing, past, estimated, paid, events = RequestPricing(half_price_for_cached), None, 0.0, 0.0, 0
@@ -458,7 +459,7 @@ def test_whether_a_fold_event_found_the_cache_cold_follows_from_how_long_the_use
     assert course.told == pytest.approx(course.truth, rel=0.02)
 
 
-@pytest.mark.parametrize(
+@each(
     ("second", "cached"),
     [
         ({"at": NOON + 0.15}, 0),  # the first one was still being read
@@ -492,7 +493,7 @@ def test_nothing_is_found_of_a_prompt_that_is_still_being_read(second: dict[str,
 MARKED = "claude-sonnet-4-5"
 
 
-@pytest.mark.parametrize(
+@each(
     ("entries", "size", "written"),
     [
         ([KeptPrefix(7, 1.0)], 20_000, (20_000, 0)),
@@ -528,7 +529,7 @@ def _marked(size: int, version: str, marks: dict[int, int], sums: set[int]) -> T
     return replace(trail(size, version), entries=Entries(left, frozenset(sums)))
 
 
-@pytest.mark.parametrize(
+@each(
     ("marks", "sums", "pause", "cached"),
     [
         ({20_000: 300}, {19_900, 20_400}, 20.0, 0),  # another question about the document, which is not marked by itself
@@ -563,7 +564,7 @@ def test_a_mark_that_only_an_earlier_request_had_is_still_known() -> None:
         past = PastRequest.from_bytes(next_past(one, used(one), without, past, "x").to_bytes())
 
 
-@pytest.mark.parametrize(("keys", "found", "cached"), [((1, 1), 0, 19_968), ((1, 2), 0, 0), ((1, 2), 1_920, 19_968)])
+@each(("keys", "found", "cached"), [((1, 1), 0, 19_968), ((1, 2), 0, 0), ((1, 2), 1_920, 19_968)])
 def test_each_cache_key_has_a_cache_of_its_own(keys: tuple[int, int], found: int, cached: int) -> None:
     """Unless the request that was sent found what was left under another key."""
     past, without = None, TokenUse(0)

@@ -370,6 +370,28 @@ async def test_the_end_waits_until_folds_that_go_on_have_let_go_of_what_they_hol
     assert asyncio.all_tasks() == {asyncio.current_task()}
 
 
+async def test_what_a_fold_shows_that_ends_during_the_stop_is_written() -> None:
+    """The fold is done, and what its end calls for has not run yet when the stop comes."""
+
+    class Distant(MemoryStore):
+        async def swap(self, expected: bytes | None, item: Item) -> bool:
+            await asyncio.sleep(0.01)
+            return await super().swap(expected, item)
+
+    store, end = Distant(), asyncio.Event()
+    folds = abandoned_folds(store)
+    await give_up(folds, asked(), 91, 51, end)
+    await asyncio.wait(asyncio.all_tasks() - {asyncio.current_task()}, return_when=asyncio.FIRST_COMPLETED)
+    (fold,) = asyncio.all_tasks() - {asyncio.current_task()}
+    assert await read_abandoned(store, PLACE) == AbandonedFold(True)
+    end.set()
+    await asyncio.sleep(0)
+    assert fold.done()
+    await folds.close()
+    assert await read_abandoned(store, PLACE) == AbandonedFold(True, 3)
+    assert asyncio.all_tasks() == {asyncio.current_task()}
+
+
 def test_what_was_learned_has_two_seconds_to_be_written_at_the_end() -> None:
     class Frozen(MemoryStore):
         async def swap(self, *_: Any) -> bool:

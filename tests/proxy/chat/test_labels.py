@@ -8,8 +8,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
-
 from tests.proxy.harness import ProxyServer, UpstreamServer, call, until
 from tests.support.cases import each
 from turnfold.compression.memo import Memo
@@ -24,7 +22,7 @@ def session(*headers: tuple[str, str], **body: Any) -> str:
     return session_of(headers, read_any(json.dumps({"model": "m", **body}).encode(), Memo()))
 
 
-@pytest.mark.parametrize("name", ["x-claude-code-session-id", "session-id", "session_id", "conversation_id"])
+@each("name", ["x-claude-code-session-id", "session-id", "session_id", "conversation_id"])
 def test_a_header_names_it(name: str) -> None:
     assert session((name, "a1b2"), messages=HI, prompt_cache_key="other") == "a1b2"
     assert session_of([(name, "a1b2")], None) == "a1b2"

@@ -45,7 +45,7 @@ FULL = b'{"error": {"message": "This model\'s maximum context length is 5000 tok
 FULL += b' tokens.", "type": "invalid_request_error", "param": "messages", "code": "context_length_exceeded"}}'
 
 
-def body(path: str, turns: int = 40, about: str = "", **more: Any) -> bytes:
+def body(path: str, turns: int = 20, about: str = "", **more: Any) -> bytes:
     """A chat; with `about` one of which nothing is known from tests that talk about something else."""
     messages = [{**one, "content": f"{about}{one['content']}"} for one in chat(turns)]
     name = "input" if path.endswith("responses") else "messages"
@@ -131,7 +131,7 @@ def test_they_are_folded_into_the_same_bytes(upstream: UpstreamServer, origin: s
         originals = [message for section in told["sections"] for message in section["messages"]]
         assert originals, "what was folded is kept"
         if wire is CHAT:
-            assert all(json.loads(one) in chat(40) for one in originals)
+            assert all(json.loads(one) in chat(20) for one in originals)
 
 
 def bytes_read(pid: int) -> int:

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.cases import each
 from tests.support.growth import assert_linear
 from tests.support.weighed_memo import Scales
 from turnfold.compression.memo import Memo
@@ -124,7 +125,7 @@ def test_a_system_text_is_cached_for_as_long_as_its_mark_asks(life: dict[str, An
     assert now.found(before, seconds + 1.0) == 0.0
 
 
-@pytest.mark.parametrize(
+@each(
     ("more", "found"),
     [
         ({"cache_control": {"type": "ephemeral"}}, 1.0),
@@ -286,7 +287,7 @@ def test_sums_are_read_as_this_release_and_earlier_ones_wrote_them(sums: bytes) 
     assert Trail.from_json({"size": len(sums), "sums": before}) == Trail.from_json([len(sums), before]) == trail
 
 
-@pytest.mark.parametrize("sums", ['abcd"', "~~~~~", "abcdé", "     "])
+@each("sums", ['abcd"', "~~~~~", "abcdé", "     "])
 def test_sums_that_no_release_wrote_are_refused(sums: str) -> None:
     for value in ([1, sums], {"size": 1, "sums": sums}, {"size": 1, "crcs": sums}):
         with pytest.raises(ValueError):  # noqa: PT011 - of whichever decoder

@@ -271,7 +271,7 @@ _CREATED = b'{"type":"response.created","response":{"model":"m"}}'
 _FILTER = b'{"choices":[],"model":"","prompt_filter_results":[{"content_filter_results":{"error":{"code":"x"}}}]}'
 
 
-@pytest.mark.parametrize(
+@each(
     ("streamed", "events", "expected"),
     [
         (True, [_OVERLOADED], True),
@@ -353,7 +353,7 @@ FULL = {"message": "prompt is too long: 9000 tokens > 8000 maximum", "type": "in
 FLAT = {"type": "error", "code": "context_length_exceeded", "message": "Your input is too long.", "param": None}
 
 
-@pytest.mark.parametrize(
+@each(
     ("last", "told"),
     [
         ({"type": "error", "error": FULL}, FULL),

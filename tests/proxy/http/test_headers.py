@@ -41,7 +41,7 @@ def test_what_goes_upstream(given: Headers, kept: Headers) -> None:
     assert forwarded_headers(given) == kept
 
 
-@pytest.mark.parametrize(
+@each(
     ("given", "status", "kept"),
     [
         ([(b"Content-Length", b"3"), (b"X", b"1")], 200, [(b"Content-Length", b"3"), (b"X", b"1")]),
@@ -58,7 +58,7 @@ def test_what_comes_back(given: Headers, status: int, kept: Headers) -> None:
     assert returned_headers(given, status) == kept
 
 
-@pytest.mark.parametrize(
+@each(
     ("given", "told"),
     [
         ([PLAIN], [PLAIN]),
@@ -96,7 +96,7 @@ def test_others_may_be_sent() -> None:
     assert sendable(given) == tuple(given)
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "tools", "roles"),
     [
         (b"", set(), set()),
@@ -152,9 +152,7 @@ def test_names_of_conversations(length: int, fits: bool, letter: str) -> None:
         wishes(given)
 
 
-@pytest.mark.parametrize(
-    ("value", "budget"), [(b" 12 ", 12), (b"999999999999", 999_999_999_999), (b"1000000000000", None), (b"012", None)]
-)
+@each(("value", "budget"), [(b" 12 ", 12), (b"999999999999", 999_999_999_999), (b"1000000000000", None), (b"012", None)])
 def test_a_budget_is_read_or_refused(value: bytes, budget: int | None) -> None:
     given = [(b"x-turnfold-budget", value)]
     if budget is not None:

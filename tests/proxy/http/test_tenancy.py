@@ -46,7 +46,7 @@ def test_without_a_key_of_ours_the_credentials_pass() -> None:
     assert OPEN.admit(headers).headers == headers
 
 
-@pytest.mark.parametrize(
+@each(
     ("sent", "outgoing"),
     [
         ([(b"authorization", b"Bearer t1")], (b"authorization", b"Bearer sk-op")),
@@ -58,7 +58,7 @@ def test_a_token_of_ours_becomes_the_operators_key(sent: list[tuple[bytes, bytes
     assert _locked().admit([(b"x-a", b"1"), *sent]).headers == [(b"x-a", b"1"), outgoing]
 
 
-@pytest.mark.parametrize("sent", [[], [(b"authorization", b"Bearer t3")], [(b"authorization", b"")], [(b"x-a", b"t1")]])
+@each("sent", [[], [(b"authorization", b"Bearer t3")], [(b"authorization", b"")], [(b"x-a", b"t1")]])
 def test_others_are_turned_away(sent: list[tuple[bytes, bytes]]) -> None:
     with pytest.raises(Refused) as refused:
         _locked().admit(sent)
@@ -81,7 +81,7 @@ def test_the_admin_token() -> None:
     assert not OPEN.is_admin([(b"x-turnfold-admin-token", b"")])
 
 
-@pytest.mark.parametrize("name", [b"authorization", b"api-key", b"x-api-key"])
+@each("name", [b"authorization", b"api-key", b"x-api-key"])
 def test_the_admin_token_never_goes_upstream(name: bytes) -> None:
     for gate in (Gate(None, AuthSettings(admin_token=SecretStr("adm"))), _locked(admin_token="adm")):
         with pytest.raises(Refused) as refused:
@@ -112,7 +112,7 @@ def test_only_an_admin_chooses_a_tenant() -> None:
         admin.tenant([(b"x-turnfold-admin-token", b"no"), chosen])
 
 
-@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.2", "proxy.example"])  # noqa: S104 - that is what is refused
+@each("host", ["0.0.0.0", "::", "192.168.1.2", "proxy.example"])  # noqa: S104 - that is what is refused
 def test_an_open_relay_on_the_operators_key_does_not_start(host: str) -> None:
     settings = settings_for("http://h/v1", upstream={"api_key": "sk-op"}, server={"host": host})
     with pytest.raises(InvalidInput, match=r"auth\.client_tokens"):
@@ -122,7 +122,7 @@ def test_an_open_relay_on_the_operators_key_does_not_start(host: str) -> None:
     build(with_tokens)
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "::1", "127.9.9.9"])
+@each("host", ["127.0.0.1", "localhost", "::1", "127.9.9.9"])
 def test_on_loopback_it_does(host: str) -> None:
     build(settings_for("http://h/v1", upstream={"api_key": "sk-op"}, server={"host": host}))
 

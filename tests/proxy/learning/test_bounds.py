@@ -12,6 +12,7 @@ import pytest
 from tests.support.no_time import in_no_time, now
 from turnfold.compression.calibration import Learned
 from turnfold.compression.options import FoldDecision, FoldOptions, Precedence, Precedent, Warmth
+from turnfold.proxy.learning import deciding
 from turnfold.proxy.learning.deciding import Decisions, Place
 from turnfold.proxy.learning.places import NamePlaces
 from turnfold.proxy.learning.warming import WarmthMemory
@@ -134,13 +135,15 @@ class Deciding:
         return [len(self.decisions.options(OPTIONS, place).precedents) for place in places]
 
 
-async def test_decisions_are_remembered_of_so_many_conversations_and_so_many_of_each() -> None:
+async def test_decisions_are_remembered_of_so_many_conversations_and_so_many_of_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert deciding._CONVERSATIONS == 20_000  # with fewer the same in a tenth of the time
+    monkeypatch.setattr(deciding, "_CONVERSATIONS", 1_000)
     folds = Deciding(Decisions(None, 60.0, WarmthMemory()))
     for at in range(258):
         await folds.fold("one", at)
     assert [one.at for one in folds.seen[256].precedents] == list(range(256))
     assert [one.at for one in folds.seen[257].precedents] == list(range(1, 257))
-    for number in range(19_998):
+    for number in range(998):
         await folds.fold(str(number), 1)
     await folds.fold("0", 2)  # used again
     await folds.fold("one", 0)

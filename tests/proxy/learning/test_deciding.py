@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.bodies import cuts, encode
+from tests.support.cases import each
 from tests.support.effort import costly
 from tests.support.finished import finished
 from tests.support.prefix import Kind, classify
@@ -286,7 +287,7 @@ def test_a_model_that_has_decided_borrows_nothing() -> None:
     assert one.send(bodies[-1], FoldDecision(Warmth(0.0, 0.0)), "other").body == own[-1]
 
 
-@pytest.mark.parametrize("value", [b"{", b'{"turns": 3, "loops": 1}', b'{"record_version": 9}'])
+@each("value", [b"{", b'{"turns": 3, "loops": 1}', b'{"record_version": 9}'])
 def test_a_record_in_no_known_form_counts_for_nothing(value: bytes) -> None:
     store = Breakable(2**22)
     one = Replica(store, HALF)

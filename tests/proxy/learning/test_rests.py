@@ -11,9 +11,8 @@ import asyncio
 from collections.abc import Sequence
 from functools import cache, partial
 
-import pytest
-
 from tests.support.bodies import cuts, encode
+from tests.support.cases import each
 from tests.support.finished import finished
 from tests.support.prefix import Kind, classify
 from tests.support.warm import WARM
@@ -153,7 +152,7 @@ def test_chats_that_begin_alike_each_keep_what_their_rests_decided() -> None:
     assert finished(Process(world).serve(one[28])).body == finished(there.serve(one[28])).body
 
 
-@pytest.mark.parametrize("fault", ["store away", "restart", "two at once", "nobody else knows", "another model", "clock set"])
+@each("fault", ["store away", "restart", "two at once", "nobody else knows", "another model", "clock set"])
 def test_what_goes_wrong_at_a_rest_breaks_no_more_than_that_request(fault: str) -> None:
     world, bodies = World(), chat(34)
     here, there = Process(world), Process(world)

@@ -193,7 +193,7 @@ def test_a_name_that_leads_elsewhere_by_now_is_looked_up_again(
     assert [proxy.chat(BODY).status for _ in range(3)] == [502, 200, 200]
 
 
-@pytest.mark.parametrize("proxy", ["http://u:hunter2/x@p:9", "u:hunter2@p:abc", "socks5://u:hunter2@p:1"])
+@each("proxy", ["http://u:hunter2/x@p:9", "u:hunter2@p:abc", "socks5://u:hunter2@p:1"])
 def test_a_variable_that_names_no_proxy_is_refused_without_its_password(proxy: str) -> None:
     with pytest.raises(SettingsError, match="HTTP_PROXY") as refused:
         proxy_for("http://a.test/v1", "environment", {"http": proxy})

@@ -14,6 +14,7 @@ from pydantic import SecretStr
 from tests.proxy.cli.conftest import run as run  # noqa: PLC0414 - the fixture
 from tests.proxy.harness import RunCommand, UpstreamServer, api_server, call, reply, until
 from tests.proxy.redis_keys import dump
+from tests.support.warm import warm_fold
 from turnfold.config.settings import AuthSettings
 
 ADMIN = {"x-turnfold-admin-token": "adm"}
@@ -30,7 +31,7 @@ def http(upstream: UpstreamServer, tmp_path: Path) -> Iterator[httpx.Client]:
     upstream.handler = reply(COMPLETION)
     auth = AuthSettings(admin_token=SecretStr("adm"))
     with (
-        api_server(f"sqlite:///{tmp_path}/t.db", upstream.origin + "/v1", auth=auth) as origin,
+        api_server(f"sqlite:///{tmp_path}/t.db", upstream.origin + "/v1", engine=warm_fold, auth=auth) as origin,
         httpx.Client(base_url=origin, timeout=60) as client,
     ):
         yield client
@@ -172,7 +173,7 @@ def test_a_turnfold_that_keeps_nothing(upstream: UpstreamServer, receipts: bool)
     auth = AuthSettings(admin_token=SecretStr("adm"))
     store = {"save_receipts": receipts}
     with (
-        api_server("none://", upstream.origin + "/v1", auth=auth, store_settings=store) as origin,
+        api_server("none://", upstream.origin + "/v1", engine=warm_fold, auth=auth, store_settings=store) as origin,
         httpx.Client(base_url=origin, timeout=60) as http,
     ):
         chat(http, "anna")
@@ -198,7 +199,7 @@ def test_every_key_of_a_redis_expires(upstream: UpstreamServer, valkey: Any, red
     upstream.handler = reply(COMPLETION)
     auth = AuthSettings(admin_token=SecretStr("adm"))
     with (
-        api_server(redis_url, upstream.origin + "/v1", auth=auth) as origin,
+        api_server(redis_url, upstream.origin + "/v1", engine=warm_fold, auth=auth) as origin,
         httpx.Client(base_url=origin, timeout=60) as http,
     ):
         for number in range(3):

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import subprocess
 
-import pytest
 from pydantic import SecretStr
 
+from tests.support.cases import each
 from turnfold.config.settings import AnthropicSettings, AuthSettings, Settings, UpstreamSettings
 from turnfold.proxy.running.environment import (
     ANTHROPIC,
@@ -46,7 +46,7 @@ def test_clients_of_both_providers_are_led_here() -> None:
     assert client_variables(ORIGIN, {"AIDER_OPENAI_API_BASE": "x"})["AIDER_OPENAI_API_BASE"] == f"{ORIGIN}/v1"
 
 
-@pytest.mark.parametrize("name", ["HTTP_PROXY", "https_proxy", "ALL_PROXY"])
+@each("name", ["HTTP_PROXY", "https_proxy", "ALL_PROXY"])
 def test_a_proxy_of_the_network_is_not_asked_for_our_address(name: str) -> None:
     found = client_variables(ORIGIN, {name: "http://proxy:3128", "no_proxy": "corp.example"})
     assert found["no_proxy"] == "corp.example,127.0.0.1,localhost"

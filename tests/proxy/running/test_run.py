@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import os
 import re
 import subprocess
@@ -14,7 +15,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 import uvicorn
@@ -50,20 +50,6 @@ def upstream_origin(tmp_path: Path) -> Iterator[str]:
         yield server.origin
 
 
-@pytest.fixture
-def run(tmp_path: Path, upstream_origin: str) -> Run:
-    """`turnfold run`, in a home of its own, with both variables pointing at the upstream."""
-    environment = own_environment(tmp_path, upstream_origin)
-
-    def start(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "turnfold.proxy.cli", "run", *arguments]
-        changed = {name: value for name, value in (environment | variables).items() if value}
-        options: dict[str, Any] = {"cwd": tmp_path, "capture_output": True, "text": True, "timeout": 110}
-        return subprocess.run(command, check=False, env=changed, **options)  # noqa: S603
-
-    return start
-
-
 def own_environment(home: Path, upstream_origin: str) -> dict[str, str]:
     others = {name: value for name, value in os.environ.items() if not name.startswith(("TURNFOLD_", "OPENAI_", "ANTHROPIC_"))}
     own = dict.fromkeys(("HOME", "XDG_STATE_HOME", "XDG_DATA_HOME"), str(home))
@@ -73,11 +59,13 @@ def own_environment(home: Path, upstream_origin: str) -> dict[str, str]:
 
 @pytest.fixture
 def run_here(tmp_path: Path, upstream_origin: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
-    """The same without a process of its own, which takes a second to start; the command is one."""
+    """`turnfold run`, in a home of its own, with both variables pointing at the upstream. The command is a process of its own;
+    one for `turnfold run` would take a second to start: runs inside a run have theirs."""
 
     def start(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
         environment = own_environment(tmp_path, upstream_origin) | variables
         monkeypatch.chdir(tmp_path)
+        logging.getLogger("turnfold").setLevel(logging.NOTSET)  # as in a process of its own; `log_lines` sets it back
         with monkeypatch.context() as patch:
             for name in set(os.environ) - set(environment):
                 patch.delenv(name)
@@ -113,12 +101,12 @@ async def receipts(tmp_path: Path) -> list[dict[str, object]]:
         await store.close()
 
 
-def test_a_command_is_folded_and_counted_and_its_receipts_stay(tmp_path: Path, run: Run) -> None:
+def test_a_command_is_folded_and_counted_and_its_receipts_stay(tmp_path: Path, run_here: Run) -> None:
     long = body(tmp_path, "long.json", {"model": "gpt-4o", "messages": chat(60)})
     short = body(tmp_path, "short.json", {"model": "claude-sonnet-4-6", "max_tokens": 9, "messages": chat(1)})
     script = f'{sys.executable} -c "$0" OPENAI_BASE_URL /chat/completions {long}; \
         {sys.executable} -c "$0" ANTHROPIC_BASE_URL /v1/messages {short}; echo to stderr >&2; exit 9'
-    ended = run("--", "sh", "-c", script, CALL)
+    ended = run_here("--", "sh", "-c", script, CALL)
     assert (ended.returncode, ended.stdout.split()) == (9, ["folded", "passthrough"])
     said, tokens, dollars = ended.stderr.splitlines()
     assert said == "to stderr"

@@ -14,6 +14,7 @@ from yarl import URL
 
 from tests.proxy.semantic.test_making_vectors import Encoder
 from tests.support.bodies import encode
+from tests.support.cases import each
 from tests.support.no_time import in_no_time, now
 from tests.support.warm import WARM
 from turnfold.compression.fold.likeness import nothing_known
@@ -99,7 +100,7 @@ async def made(of: Likenesses, of_exchange: Exchange) -> bool:
     return begun
 
 
-@pytest.mark.parametrize(
+@each(
     ("changes", "is_made"),
     [
         ({}, True),
@@ -262,7 +263,7 @@ def test_a_store_that_is_away_is_asked_again() -> None:
     in_no_time(work())
 
 
-@pytest.mark.parametrize(
+@each(
     ("groups", "is_on"),
     [
         ({}, True),

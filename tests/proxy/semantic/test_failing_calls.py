@@ -21,6 +21,7 @@ from yarl import URL
 
 from tests.proxy.harness import settings_for
 from tests.support import golden
+from tests.support.cases import each
 from tests.support.no_time import in_no_time, now
 from turnfold.proxy.asking.breaker import Breaker
 from turnfold.proxy.asking.own_upstream import Caller, Headers, PostedAnswer
@@ -199,7 +200,7 @@ def test_no_call_takes_longer_than_half_a_minute() -> None:
     in_no_time(work())
 
 
-@pytest.mark.parametrize(
+@each(
     ("number", "takes", "sizes", "most", "made"),
     [
         (16, 4, [16, 8, 8], 256, 0),
@@ -257,7 +258,7 @@ def test_what_a_call_sends_costs_and_tells() -> None:
     in_no_time(work())
 
 
-@pytest.mark.parametrize(
+@each(
     ("url", "sent_to", "place", "header"),
     [
         ("https://h/v1", "https://h/v1/chat/completions", "https://h/v1/embeddings", b"authorization"),

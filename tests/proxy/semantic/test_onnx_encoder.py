@@ -14,6 +14,7 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
+from tests.support.cases import each
 from tests.support.tiny_encoder import DIMENSION, write_model
 from turnfold.proxy.semantic.encoder import EncoderFailed, quantised
 from turnfold.proxy.semantic.local_encoder import LocalEncoder
@@ -59,7 +60,7 @@ def test_a_text_without_a_token_is_like_nothing(encoder: OnnxEncoder) -> None:
     assert encoder.encode(["", "  \n"]) == [bytes(DIMENSION)] * 2
 
 
-@pytest.mark.parametrize("row", [[0.0, 0.0], [float("nan"), 1.0], [float("inf"), 1.0]])
+@each("row", [[0.0, 0.0], [float("nan"), 1.0], [float("inf"), 1.0]])
 def test_what_has_no_direction_is_all_zeros(row: list[float]) -> None:
     assert quantised(np.array(row)) == bytes(2)
 

@@ -128,7 +128,7 @@ def test_no_answer_is_a_surprise(data: bytes, inputs: int) -> None:
 # ---------------------------------------------------------------- settings
 
 
-@pytest.mark.parametrize(
+@each(
     ("given_", "said"),
     [
         ({"model": "minilm", "embedding_model": MODEL}, "both set"),
@@ -170,7 +170,7 @@ def test_others_cannot_spend_the_key_for_vectors() -> None:
         Settings.model_validate({"semantic": {"api_key": "sk-vectors"}, "server": {"host": "turnfold.example"}})
 
 
-@pytest.mark.parametrize(
+@each(
     ("sent_to", "is_used"),
     [
         ("https://api.openai.com/v1/chat/completions", True),

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
+import sys
+import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 import httpx
 import pytest
 import redis
+from pydantic import SecretStr
 
+from tests.proxy.harness import api_server
 from tests.support.cases import each
 from tests.support.last_release import (
     READ_AT,
@@ -20,13 +26,13 @@ from tests.support.last_release import (
     load_redis,
     load_sqlite,
     packed,
-    served,
     slow,
     unpacked,
     upstream,
 )
 from tests.support.overflow_upstream import served as upstream_served
 from turnfold.compression.options import ENGINE_VERSION
+from turnfold.config.settings import AuthSettings
 
 _TRIES = 5  # the store has 0.1 s for an answer, which is short on a busy machine
 
@@ -60,12 +66,37 @@ def load(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> Load:
     return {"sqlite": sqlite, "redis": valkey}[kind]
 
 
+def _with_a_clock() -> Iterator[FunctionType]:
+    """Methods of ours whose argument is the clock where they are given no other."""
+    modules = [module for name, module in sys.modules.items() if name.startswith("turnfold.")]
+    for kind in {value for module in modules for value in vars(module).values() if isinstance(value, type)}:
+        for method in vars(kind).values():
+            if isinstance(method, FunctionType) and time.time in (method.__defaults__ or ()):
+                yield method
+
+
+@contextlib.contextmanager
+def _served(store_url: str, upstream_url: str) -> Iterator[str]:
+    """A server as ``turnfold serve`` starts it, in this process; it is the day of the data as long as it is up."""
+    clock, begun = time.time, time.time()
+
+    def dated() -> float:
+        return READ_AT + clock() - begun
+
+    with pytest.MonkeyPatch.context() as patch:
+        for method in _with_a_clock():
+            patch.setattr(method, "__defaults__", tuple(dated if one is clock else one for one in method.__defaults__ or ()))
+        patch.setattr(time, "time", dated)
+        with api_server(store_url, upstream_url, auth=AuthSettings(admin_token=SecretStr("admin"))) as origin:
+            yield origin
+
+
 def test_a_store_of_the_last_release_is_served(kind: str, load: Load) -> None:
     found = expected(kind)
     for _ in range(_TRIES):
         with upstream_served(upstream()) as origin:
             url = load(ids_here(found, origin))
-            with served(url, f"{origin}/v1", READ_AT) as turnfold, httpx.Client(base_url=turnfold, timeout=60) as client:
+            with _served(url, f"{origin}/v1") as turnfold, httpx.Client(base_url=turnfold, timeout=60) as client:
                 faults = list(_faults(client, found))
                 if not slow(client):
                     break

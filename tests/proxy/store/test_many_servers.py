@@ -248,7 +248,7 @@ async def test_every_part_of_a_url_is_taken(url: str) -> None:
     await store.close()
 
 
-@pytest.mark.parametrize(
+@each(
     "url",
     [
         "redis+cluster://h?colour=red",

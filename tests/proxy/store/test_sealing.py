@@ -17,6 +17,8 @@ from pydantic import SecretStr, ValidationError
 from tests.proxy.harness import UpstreamServer, api_server, call, reply, unhurried, until
 from tests.proxy.processes import ADMIN, COMPLETION
 from tests.proxy.redis_keys import dump
+from tests.support.cases import each
+from tests.support.warm import warm_fold
 from tests.support.words import prose
 from turnfold.config.settings import AuthSettings, FoldingSettings, StoreSettings
 from turnfold.config.sources import load
@@ -157,6 +159,7 @@ def test_no_text_of_a_user_is_in_the_files(
     caplog.set_level(logging.ERROR)
     upstream.handler = reply(COMPLETION)
     groups: dict[str, Any] = {"auth": AuthSettings(admin_token=SecretStr("adm")), "folding": FoldingSettings(cache_hit_share=0.7)}
+    groups["engine"] = warm_fold
     with api_server(url, upstream.origin + "/v1", store_settings={"encryption_keys": (FIRST,)}, **groups) as origin:
         statuses, request = _use(origin)
         assert statuses[0] == 200, statuses
@@ -187,7 +190,7 @@ async def test_doctor_says_which_setting_is_wrong(tmp_path: Path, monkeypatch: p
         assert said in str(found[0])
 
 
-@pytest.mark.parametrize("key", ["short", "@" * 44, base64.b64encode(b"x" * 16).decode()])
+@each("key", ["short", "@" * 44, base64.b64encode(b"x" * 16).decode()])
 def test_a_key_of_another_form_is_named_and_not_shown(key: str) -> None:
     with pytest.raises(ValidationError, match="key 1 must be 32 bytes in base64") as caught:
         StoreSettings(encryption_keys=(SecretStr(key),))

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from tests.proxy.store_calls import AT_ONCE, CALLS, ITEM, KEY
+from tests.support.cases import each
 from tests.support.no_time import in_no_time, now
 from turnfold.config.settings import StoreSettings
 from turnfold.proxy.store import Item, OpenStore, Store, StoreError, StoreUnavailable
@@ -79,7 +80,7 @@ def test_what_is_set_aside_is_asked_again_ever_later_and_no_later_than_five_seco
     in_no_time(work())
 
 
-@pytest.mark.parametrize(
+@each(
     ("problem", "counted", "aside"),
     [(StoreUnavailable("gone"), 1, "gone"), (StoreFailed("full"), 1, ""), (StoreOff("off"), 0, "")],
 )

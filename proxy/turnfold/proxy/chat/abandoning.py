@@ -238,11 +238,12 @@ class AbandonedFolds:
         """Stop running folds, and write what was learned."""
         for task in self._ongoing:
             task.cancel()
+        await asyncio.gather(*self._ongoing, return_exceptions=True)  # one that has just ended begins to write
         if self._writing:
             _, late = await asyncio.wait(self._writing, timeout=_FAREWELL)
             for writing in late:
                 writing.cancel()
-        await asyncio.gather(*self._ongoing, *self._writing, return_exceptions=True)
+        await asyncio.gather(*self._writing, return_exceptions=True)
 
 
 def _passthrough(exchange: Exchange, reason: str = SLOW_BEFORE) -> Exchange:
