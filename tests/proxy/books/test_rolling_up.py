@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.proxy.receipts import DAY, NOON, price, receipt
+from turnfold.compression.options import FoldOptions
 from turnfold.config.settings import StoreSettings
 from turnfold.proxy.books.ledger import Ledger
 from turnfold.proxy.books.report import GROUPINGS, Query, report, report_csv
@@ -21,6 +22,10 @@ from turnfold.proxy.store.redis_store import RedisStore
 from turnfold.proxy.store.sqlite import SqliteStore
 
 _LIMIT = 2**20
+
+
+def options_of(model: str) -> FoldOptions:
+    return FoldOptions(model=model)
 
 
 async def talk(store: Store, names: Iterator[int], many: int, at: float) -> None:
@@ -39,7 +44,7 @@ async def totals(store: Store) -> dict[str, Any]:
     """The totals of every report, and what does not depend on conversations in full."""
     found = {}
     for by in GROUPINGS:
-        said = await report(store, Query(NOON - 9 * DAY, NOON + 9 * DAY, by), lambda _: None)
+        said = await report(store, Query(NOON - 9 * DAY, NOON + 9 * DAY, by), options_of)
         assert report_csv(said)
         said["held_out"] = None  # compares conversations, one by one
         found[by] = said["totals"] if by in ("conversation", "session") else said
@@ -47,7 +52,7 @@ async def totals(store: Store) -> dict[str, Any]:
 
 
 async def conversations(store: Store) -> list[str]:
-    said = await report(store, Query(NOON - 9 * DAY, NOON + 9 * DAY, "conversation"), lambda _: None)
+    said = await report(store, Query(NOON - 9 * DAY, NOON + 9 * DAY, "conversation"), options_of)
     return sorted(group["conversation"] for group in said["groups"])
 
 
