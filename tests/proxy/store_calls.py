@@ -27,6 +27,9 @@ CALLS: dict[str, Callable[[Store], Awaitable[Any]]] = {
     "counts": lambda store: store.counts(["n"]),
     "names": lambda store: store.names(),
     "erase": lambda store: store.erase({}, {}),
+    "merge": lambda store: store.merge("n", {}),
+    "trim": lambda store: store.trim("l", 0.0),
+    "room": lambda store: store.room(),
     "scrub": lambda store: store.scrub(),
     "ping": lambda store: store.ping(),
 }

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import ceil, log
 from statistics import median
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 _KEPT: Final = 9  # figures whose median is used: moving it takes five wrong ones in nine
 _LEAST: Final = 0.4  # upstream tokens / our tokens; about the ratio of a 200k vocabulary to a costlier one on Chinese text
@@ -39,6 +39,11 @@ _STEP: Final = 1.08  # between planned ratios: at most a twenty-fifth of the roo
 _LEAVES: Final = 0.75  # of a step: how far the ratio must be from the planned one to move it; half would be the edge
 _UNUSUAL: Final = 2.0  # upstream tokens / our tokens: exceeded only by older vocabularies on Indic scripts
 _CONTRADICTS: Final = 0.75  # if the longest report is below this share of the ratio's estimate, it is used instead
+#: What the source of an attachment at an address begins with: what lies there may be replaced.
+AT_ADDRESS: Final = "at:"
+_MOST_HIDDEN: Final = 128  # attachments of an upstream and model
+_HIDDEN_AGE: Final = 3600.0  # seconds for which the weight of what lies at an address is believed
+_HIDDEN_NOISE: Final = 20  # tokens
 _TEMPLATE: Final = 500  # tokens that a server's own template may add to a prompt
 
 
@@ -58,6 +63,20 @@ class Belief:
     seen: int
 
 
+class Hidden(NamedTuple):
+    """What an attachment weighs beyond our own count.
+
+    Attributes:
+        source: as in ``wire.message.Attachment``.
+        tokens: by the upstream's count.
+        at: Unix time when that was learned.
+    """
+
+    source: str
+    tokens: int
+    at: float = 0.0
+
+
 @dataclass(frozen=True, slots=True)
 class Learned:
     """What is known of one upstream and model. All figures except `ratios` are in the upstream's own tokens.
@@ -75,6 +94,7 @@ class Learned:
         trusted: whether the learned window is applied; False while it is being tested again.
         planned: the rounded ratio used for planning, since the ratio changes slightly with every answer and room should not; 0 if
             there is none yet.
+        hidden: attachments and what they weigh, the last learned at the end.
     """
 
     ratios: tuple[float, ...] = ()
@@ -88,6 +108,7 @@ class Learned:
     binds_thinking: bool = False
     trusted: bool = True
     planned: float = 0.0
+    hidden: tuple[Hidden, ...] = ()
 
     @property
     def ratio(self) -> float:
@@ -199,6 +220,37 @@ def learn_from_usage(known: Learned, ours: int, reported: int, own: tuple[int, i
     }
     new = {name: value for name, value in said.items() if value != getattr(known, name)}
     return replace(known, **new) if new else known  # most requests teach nothing
+
+
+def learn_from_growth(known: Learned, ours: int, reported: int) -> Learned:
+    """What is known after a prompt grew by `ours` tokens and its report by `reported`, beside attachments that stayed the same:
+    these hide how text is counted, and growth shows it."""
+    if ours < _SMALL or reported <= 0:
+        return known
+    ratios = (*known.ratios, clamp_ratio(reported / ours))[-_KEPT:]
+    return replace(known, ratios=ratios, planned=_steady_step(known.planned, median(ratios)))
+
+
+def learn_hidden(known: Learned, found: Sequence[Hidden]) -> Learned:
+    """What is known with the weights of some attachments; those that have hardly changed are left as they are."""
+    held = {one.source: one for one in known.hidden}
+    fresh = {one.source: one for one in found if one.source and not _is_same_weight(held.get(one.source), one)}
+    if not fresh:
+        return known
+    kept = [one for one in known.hidden if one.source not in fresh]
+    return replace(known, hidden=(*kept, *fresh.values())[-_MOST_HIDDEN:])
+
+
+def _is_same_weight(old: Hidden | None, new: Hidden) -> bool:
+    if old is None or new.at - old.at > _HIDDEN_AGE / 2:
+        return False
+    return abs(old.tokens - new.tokens) <= max(_HIDDEN_NOISE, _SAME * old.tokens)
+
+
+def with_fresh_hidden(known: Learned, now: float) -> Learned:
+    """What is known at a Unix time: what lies at an address may have been replaced since."""
+    fresh = tuple(one for one in known.hidden if not one.source.startswith(AT_ADDRESS) or now - one.at < _HIDDEN_AGE)
+    return known if len(fresh) == len(known.hidden) else replace(known, hidden=fresh)
 
 
 def learn_from_refusal(known: Learned, limit: int | None, theirs: int | None) -> Learned:

@@ -302,7 +302,7 @@ class StoreSettings(SettingsGroup):
         Field(
             ge=2**20,
             description="Maximum size of the SQLite file, in bytes. When it is full, the largest tenants lose the data that"
-            " expires first.",
+            " expires first; then the oldest receipts are deleted, and the oldest totals by conversation count as (other).",
         ),
     ] = 4 * 2**30
     tenant_share: Annotated[
@@ -316,7 +316,9 @@ class StoreSettings(SettingsGroup):
     memory_bytes: Annotated[
         int,
         Field(
-            ge=2**16, description="Maximum size, in bytes, of a memory:// store; half of it caches values of the other stores."
+            ge=2**16,
+            description="Maximum size, in bytes, of a memory:// store (receipts and totals may take half as much again); half of"
+            " it caches values of the other stores.",
         ),
     ] = 32 * 2**20
 

@@ -329,7 +329,7 @@ class Parts:
         await self.ledger.start()
         if self.traces is not None:
             self.traces.start()
-        sweeping = partial(sweep_from_time_to_time, self.store)
+        sweeping = partial(sweep_from_time_to_time, self.store.background)
         loops: dict[str, Callable[[], Awaitable[None]]] = {
             "warmth": self.warmth.run,
             "deletions": self.forgetting.watch,

@@ -1,6 +1,7 @@
-"""Deleting expired data, even while there are no requests.
+"""Deleting expired data, and making room in a full store, even while there are no requests.
 
-This module asks the store periodically. The store decides what has expired.
+This module asks the store periodically. The store decides what has expired; ``books.rolling_up`` decides what a full one can do
+without.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import asyncio
 import contextlib
 from typing import Final
 
+from turnfold.proxy.books.rolling_up import roll_up
 from turnfold.proxy.store.base import Store, StoreError
 
 _PAUSE: Final = 60.0  # seconds
@@ -24,3 +26,4 @@ async def sweep_from_time_to_time(store: Store, pause: float = _PAUSE) -> None:
         await asyncio.sleep(pause)
         with contextlib.suppress(StoreError):  # a store that is down sweeps with its next write
             await store.sweep()
+            await roll_up(store)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.support.warm import WARM
-from turnfold.compression.fit.unpriced import Weights, has_unpriced, spread, weighed
+from turnfold.compression.fit.unpriced import Weights, attached_in, has_unpriced, spread, weighed
 from turnfold.compression.fold import conversation_tokens
 from turnfold.compression.wire.changes import Changes
 from turnfold.compression.wire.conversation import Conversation
@@ -32,7 +32,7 @@ def pdf(size: int = 0, name: str = "a.pdf") -> dict[str, Any]:
 
 def shares(*parts: dict[str, Any], excess: float = 900) -> list[int]:
     conversation = chat(*([part] for part in parts))
-    weights = spread(excess, conversation.messages)
+    weights = spread(excess, attached_in(conversation.messages))
     assert weights is not None
     return [weights.of(message) for message in conversation.messages]
 
@@ -45,13 +45,13 @@ def test_the_excess_is_spread_by_size_and_equally_where_none_is_known() -> None:
 
 @pytest.mark.parametrize("excess", [0, -5])
 def test_nothing_weighs_what_the_text_explains(excess: float) -> None:
-    assert spread(excess, chat([pdf(300)]).messages) is None
+    assert spread(excess, attached_in(chat([pdf(300)]).messages)) is None
 
 
 def test_what_is_priced_or_text_weighs_nothing() -> None:
     image = {"type": "image_url", "image_url": {"url": "https://h.example/a.png"}}
     assert not has_unpriced(chat("hello", [image]))
-    assert spread(900, chat("hello", [image]).messages) is None
+    assert attached_in(chat("hello", [image], [pdf(300)]).messages) == attached_in(chat([pdf(300)]).messages)
     for source, unpriced in (
         ({"type": "text", "media_type": "text/plain", "data": "All that it says."}, False),
         ({"type": "content", "content": [{"type": "text", "text": "All."}]}, False),

@@ -261,6 +261,45 @@ async def test_an_erased_log_still_expires(store: Store) -> None:
     assert await store.log("log") == ([], None)
 
 
+async def test_merging_fields_keeps_their_sum(store: Store) -> None:
+    await store.record(Batch("b", {}, {"t": {"x": 1, "y": -2, "\ud800": 3, "z": 2**53}, "u": {"x": 4}}, ttl=60))
+    into = {"x": "rest", "y": "rest", "\ud800": "z", "unknown": "rest"}
+    for _ in range(2):
+        await store.merge("t", into)
+        assert await store.counts(["t", "u"]) == [{"rest": -1, "z": 2**53 + 3}, {"x": 4}]
+    await store.merge("none", into)
+    await store.merge("t", {f"n{number}": "z" for number in range(2500)} | {"rest": "z"})
+    assert await store.counts(["t", "none"]) == [{"z": 2**53 + 2}, {}]
+    await store.record(Batch("c", {}, {"t": {"x": 7}}, ttl=60))
+    assert await store.counts(["t"]) == [{"z": 2**53 + 2, "x": 7}]
+
+
+async def test_merged_counts_still_expire(store: Store) -> None:
+    await store.record(Batch("b", {}, {"t": {"x": 1, "y": 2}}, ttl=0.3))
+    await store.merge("t", {"x": "rest", "y": "rest"})
+    await asyncio.sleep(0.35)
+    assert await store.counts(["t"]) == [{}]
+
+
+async def test_trimming_a_log_takes_the_oldest_lines(store: Store) -> None:
+    await store.record(Batch("b", {"log": [b"%d" % number for number in range(10)], "beside": [b"x"]}, {}, ttl=60))
+    for share, first in ((0.0, 0), (0.25, 3), (1 / 7, 4), (0.5, 7), (1.0, 10)):
+        await store.trim("log", share)
+        assert await store.log("log") == ([b"%d" % number for number in range(first, 10)], None), share
+    await store.trim("unknown", 1.0)
+    assert await store.log("beside") == ([b"x"], None)
+    await store.record(Batch("c", {"log": [b"later"]}, {}, ttl=60))
+    assert await store.log("log") == ([b"later"], None)
+
+
+async def test_a_store_says_how_full_it_is(store: Store) -> None:
+    room = await store.room()
+    await store.record(Batch("b", {"log": [bytes(1000)] * 500}, {"t": {"x" * 1000 + str(n): 1 for n in range(500)}}, ttl=60))
+    more = await store.room()
+    if room is not None and more is not None:  # a Redis without a limit says nothing
+        assert room.limit == more.limit > more.used > room.used + 900_000
+
+
 async def test_scrubbing_loses_nothing(store: Store) -> None:
     await store.put([item(A), item(B)])
     await store.discard([A])

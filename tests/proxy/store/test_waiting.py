@@ -36,7 +36,8 @@ class Away(MemoryStore):
             raise self.problem
         await asyncio.get_running_loop().create_future()
 
-    get = put = swap = keys = delete = discard = record = log = newest = counts = names = erase = scrub = _answer
+    get = put = swap = keys = delete = discard = record = log = newest = counts = names = erase = _answer
+    merge = trim = room = scrub = _answer
 
     async def ping(self) -> None:
         self.pings.append(now())

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from math import ceil
 from typing import Final, TypeVar
 
 from turnfold.compression import tokens
@@ -17,7 +18,16 @@ from turnfold.compression.fit.bound_fold import BoundFold
 from turnfold.compression.fit.cut import Cut, cut, cut_results
 from turnfold.compression.fit.older import SmallRequest, fold_older
 from turnfold.compression.fit.steady import border, go_on, head
-from turnfold.compression.fold import Fold, Folded, Section, fold, lean
+from turnfold.compression.fit.unpriced import (
+    UNKNOWN_VOCABULARY,
+    Weights,
+    attached_in,
+    held_weights,
+    hidden_in,
+    text_ratio,
+    weighed,
+)
+from turnfold.compression.fold import Fold, Folded, Section, attachments_lost, fold, lean
 from turnfold.compression.fold.account import Account
 from turnfold.compression.fold.decisions import rung
 from turnfold.compression.fold.policy import EARLIEST
@@ -33,9 +43,9 @@ SLACK: Final = 0.9  # usable share of a window: counters never agree exactly, an
 RESULTS_CUT: Final = "results-cut"
 _SURELY_FITS: Final = 1 / 4  # of a window
 LEAST_ROOM: Final = 128  # tokens; with less room, no answer would be useful
+_UNSURE: Final = 0.05  # share of what attachments are learned to weigh by which that may be wrong
 _DEFAULT_OUTPUT: Final = 4096  # room for an answer if the request names none
 _OUTPUT_SHARE: Final = 8  # and at most an eighth of the window
-_UNKNOWN_VOCABULARY: Final = 1.5  # upstream tokens / our tokens for most text at worst, if the upstream's counting is unknown
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,19 +111,45 @@ def fit(
         FoldRejected: our own output failed a check.
     """
     folded = fold(conversation, options, memo)
-    theirs = known.theirs(folded.tokens_after)
+    hidden = hidden_in(attached_in(folded.forwarded.messages), known)
+    theirs = _theirs(folded, hidden, known, options.model or conversation.model)
     window = known.window(theirs, options.window)
     if window is None or theirs < window * _SURELY_FITS:  # if that is too much, the room for the answer is to blame
         return Fitted(folded, _cut_to_budget(folded, options, memo))
-    if theirs + (conversation.output or 0) <= window:
+    if theirs + int(_UNSURE * hidden) + (conversation.output or 0) <= window:
         return Fitted(folded, _cut_to_budget(folded, options, memo))
     ratio = known.planned or snap_ratio(planning_ratio(known, options.model or conversation.model))
-    if theirs < known.scaled(folded.tokens_after):
-        ratio = min(ratio, snap_ratio(theirs / folded.tokens_after))
+    if theirs - hidden < known.scaled(folded.tokens_after):
+        ratio = min(ratio, snap_ratio((theirs - hidden) / folded.tokens_after))
     room = int((window - output_reserve(conversation.output, window)) * SLACK / ratio)
     steady = replace(options, belief=None)  # beliefs change, and nobody stores a decision made here
-    small = shrink_steadily(conversation, room, BoundFold(steady, memo, fold)) if room >= LEAST_ROOM else None
-    return Fitted(folded, small)
+    if room < LEAST_ROOM:
+        return Fitted(folded)
+    bound = BoundFold(steady, memo, fold)
+    if hidden:
+        return Fitted(folded, _shrink_weighed(conversation, room, Weights(0.0, 1.0, held_weights(known, ratio)), bound))
+    return Fitted(folded, shrink_steadily(conversation, room, bound))
+
+
+def _theirs(folded: Folded, hidden: int, known: Learned, model: str) -> int:
+    """Tokens that the upstream will count in a folded request whose attachments take `hidden` of them."""
+    theirs = known.theirs(folded.tokens_after)
+    return max(theirs, ceil(text_ratio(known, model) * folded.tokens_after)) + hidden if hidden else theirs
+
+
+def _shrink_weighed(conversation: Conversation, room: int, weights: Weights, fold: BoundFold) -> SmallRequest | None:
+    """A smaller request, with the learned weights of its attachments counted. These need no margin of their own, so before one is
+    taken out, that is used.
+    """
+    read = weighed(conversation, weights)
+    larger = room + int((1 - SLACK) * sum(map(weights.of, conversation.messages)))
+    made = [small for most in (room, larger) if (small := shrink_steadily(read, most, fold)) is not None]
+    whole = (small for small in made if not attachments_lost(read.messages, small.forwarded.messages))
+    small = next(whole, made[0] if made else None)
+    if small is None:
+        return None
+    forwarded = conversation.wire.read(small.forwarded.body, fold.memo.passing())  # weights apply to this decision only
+    return replace(small, forwarded=forwarded, tokens=fold.for_model(conversation).tokens(forwarded))
 
 
 def _cut_to_budget(folded: Folded, options: FoldOptions, memo: Memo) -> SmallRequest | None:
@@ -147,6 +183,7 @@ def is_left_alone(conversation: Conversation, options: FoldOptions, known: Learn
         return False
     width = 1 if conversation.text.isascii() else 4  # most bytes of a character; a token has at least one byte
     most = known.scaled(3 + sum([m.other_tokens for m in conversation.messages]) + width * len(conversation.text))
+    most += hidden_in(attached_in(conversation.messages), known)
     window = known.window(most, options.window)
     return window is None or most < window * _SURELY_FITS
 
@@ -155,7 +192,7 @@ def planning_ratio(known: Learned, model: str) -> float:
     """Upstream tokens / our tokens for planning: as reported, else 1 if our vocabulary is the model's, else with a margin."""
     if known.ratios or tokens.encoding_for_model(model):
         return known.ratio
-    return _UNKNOWN_VOCABULARY
+    return UNKNOWN_VOCABULARY
 
 
 def output_reserve(output: int | None, window: int) -> int:

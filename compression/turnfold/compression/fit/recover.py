@@ -16,18 +16,28 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from turnfold.compression.calibration import Learned, clamp_ratio
+from turnfold.compression.calibration import Hidden, Learned, clamp_ratio
 from turnfold.compression.fit.bound_fold import BoundFold
 from turnfold.compression.fit.cut import recent_start
 from turnfold.compression.fit.fit import LEAST_ROOM, SLACK, output_reserve, planning_ratio, shrink
 from turnfold.compression.fit.older import SmallRequest
 from turnfold.compression.fit.overflow import Overflow, detect
 from turnfold.compression.fit.summarised import with_summary
-from turnfold.compression.fit.unpriced import spread, weighed
+from turnfold.compression.fit.unpriced import (
+    Attached,
+    Weights,
+    attached_in,
+    explain,
+    held_weights,
+    is_notable,
+    spread,
+    text_ratio,
+    weighed,
+)
 from turnfold.compression.fold import LEFT_OUT, Fold, Section, attachments_lost, fold
 from turnfold.compression.fold.units.grouping import units
 from turnfold.compression.memo import Memo
@@ -83,6 +93,8 @@ class Outcome:
         sections: originals of the text folded in `forwarded`, for drill-down.
         window: most tokens that the upstream accepts, as far as this exchange showed.
         ratio: upstream tokens / our tokens, as far as this exchange showed.
+        hidden: what the attachments of the refused request weigh, as far as the error showed.
+        attached: the attachments of `forwarded`.
     """
 
     recovered: bool
@@ -93,6 +105,8 @@ class Outcome:
     sections: tuple[Section, ...] = ()
     window: int | None = None
     ratio: float | None = None
+    hidden: tuple[Hidden, ...] = ()
+    attached: tuple[Attached, ...] = ()
 
 
 def recover(
@@ -121,10 +135,14 @@ def recover(
     ours = bound.tokens(sent or conversation)
     least = _verbatim(conversation, bound)
     need = _need(overflow, conversation.output, ours, least, bound.options, known)
-    missed = Outcome(False, "", None, ours, ours, window=overflow.limit, ratio=need.reported_ratio)
+    went, ratio = attached_in((sent or conversation).messages), text_ratio(known, bound.options.model)
+    excess = _unexplained(overflow, ours, ratio, went)
+    shown = explain(excess, went, known, ratio) if excess > 0 else ()
+    missed = Outcome(False, "", None, ours, ours, window=overflow.limit, ratio=need.reported_ratio, hidden=shown)
     if overflow.kind == "output":
         return replace(missed, reason="output-too-large")
-    made = _shrink_weighed(conversation, sent or conversation, overflow, known, bound)
+    weights = spread(excess, went, held_weights(known, ratio))
+    made = None if weights is None else _shrink_weighed(conversation, sent or conversation, weights, overflow, known, bound)
     if made is None:
         if need.room < LEAST_ROOM:
             return replace(missed, reason="output-too-large")
@@ -141,6 +159,7 @@ def recover(
         size = bound.tokens(forwarded)
     reason = LEFT_OUT if attachments_lost(conversation.messages, forwarded.messages) else ""
     tried = replace(missed, reason=reason, forwarded=forwarded, tokens_after=size, sections=small.sections)
+    tried = replace(tried, attached=attached_in(forwarded.messages))
     reply = yield Resend(forwarded, tried)
     return conclude(tried, overflow, reply)
 
@@ -177,17 +196,14 @@ def _verbatim(conversation: Conversation, fold: BoundFold) -> _Verbatim:
     return _Verbatim(*(fold.tokens(replace(conversation, messages=Messages(some))) for some in (pinned, recent)))
 
 
-def _unexplained(overflow: Overflow, ours: int, model: str, known: Learned) -> float:
-    """The part of the upstream's total that our own count does not explain, in our tokens; 0 if the error names no total.
-
-    If the upstream's vocabulary is unknown, a third of the largest usual difference is assumed: with less, the text might not fit
-    after the attachments are removed; with more, the attachments that stay might not.
-    """
+def _unexplained(overflow: Overflow, ours: int, ratio: float, attached: Sequence[Attached]) -> float:
+    """The part of the upstream's total that our own count does not explain, in our tokens; 0 if the error names no total, or if
+    only images could explain a part that may be one of vocabularies."""
     reported = overflow.prompt or overflow.requested
-    if reported is None or overflow.lower_bound:
+    if reported is None or overflow.lower_bound or not attached:
         return 0.0
-    ratio = planning_ratio(known, model)
-    return reported / (ratio if known.ratios else 1 + (ratio - 1) / 3) - ours
+    excess = reported / ratio - ours
+    return excess if any(one.is_unpriced for one in attached) or is_notable(excess, ours) else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,17 +216,13 @@ class _Shrunk:
 
 
 def _shrink_weighed(
-    conversation: Conversation, sent: Conversation, overflow: Overflow, known: Learned, fold: BoundFold
+    conversation: Conversation, sent: Conversation, weights: Weights, overflow: Overflow, known: Learned, fold: BoundFold
 ) -> _Shrunk | None:
-    """A smaller request, with attachments weighed by the upstream's total; None if the total does not show their weight, or if
-    the attachments that must stay leave no room.
+    """A smaller request, with attachments weighed by the upstream's total; None if the attachments that must stay leave no room.
 
     Attachments are removed only if folding text does not make enough room. Before that, the margin for their own weight is used:
     attachments that stay take as many tokens as before.
     """
-    weights = spread(_unexplained(overflow, fold.tokens(sent), fold.options.model, known), sent.messages)
-    if weights is None:
-        return None
     read = weighed(conversation, weights)
     ours = fold.tokens(weighed(sent, weights))
     room = _need(overflow, conversation.output, ours, _verbatim(read, fold), fold.options, known).room

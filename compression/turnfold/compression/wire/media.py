@@ -18,6 +18,8 @@ from typing import Any, Final
 import imagesize
 
 from turnfold.compression import lazy
+from turnfold.compression.calibration import AT_ADDRESS
+from turnfold.compression.memo import digest
 from turnfold.compression.wire.message import Attachment, Path
 
 _LOW: Final = 85  # OpenAI, "Images and vision": base tokens, the whole cost of a low-detail image
@@ -29,6 +31,7 @@ _MOST: Final = 1600  # tokens of the largest image, also used if the size is unk
 _NOT_PLAIN: Final = lazy.pattern(r"[^\w.+ -]+")
 _LONGEST_NAME: Final = 80
 _CODED: Final = lazy.pattern(r"[^=]*=*")  # as far as the padding: what stands behind it newer Pythons refuse and others drop
+_SOURCE: Final = 16  # hexadecimal digits
 _HEADER: Final = 65_536  # characters of base64 within which every supported format states its size
 
 
@@ -38,13 +41,15 @@ def attachment(path: Path, part: Mapping[str, Any]) -> Attachment:
     if "image_url" in part:
         url = part["image_url"].get("url") if isinstance(part["image_url"], dict) else part["image_url"]
         name, size = _named(url)
-        return Attachment(path, "image", name or _plain_name(part.get("file_id")), size)
+        source = _source(url, part.get("file_id"))
+        return Attachment(path, "image", name or _plain_name(part.get("file_id")), size, source=source)
     inside = part.get(kind)
     held = inside if isinstance(inside, dict) else part
     kind = _plain_name(kind.removeprefix("input_").removesuffix("_url"))
-    address, size = _named(held.get("file_data") or held.get("data") or held.get("file_url") or held.get("url"))
+    where = held.get("file_data") or held.get("data") or held.get("file_url") or held.get("url")
+    address, size = _named(where)
     names = (_plain_name(held.get("filename")), _plain_name(held.get("file_id")), address)
-    return Attachment(path, kind, next(filter(None, names), ""), size)
+    return Attachment(path, kind, next(filter(None, names), ""), size, source=_source(where, held.get("file_id")))
 
 
 def source_attachment(path: Path, block: Mapping[str, Any]) -> Attachment:
@@ -58,7 +63,8 @@ def source_attachment(path: Path, block: Mapping[str, Any]) -> Attachment:
         held.get("media_type")
     )
     in_clear = held.get("type") in ("text", "content")
-    return Attachment(path, _plain_name(kind), name or said, _named(held.get("data"))[1], in_clear)
+    source_id = _source(held.get("data") or held.get("url"), held.get("file_id") or block.get("file_id"))
+    return Attachment(path, _plain_name(kind), name or said, _named(held.get("data"))[1], in_clear, source_id)
 
 
 def labels(attached: Sequence[Attachment], most: int) -> list[str]:
@@ -93,6 +99,15 @@ def source_tokens(block: Mapping[str, Any]) -> int:
         return _MOST
     fit = min(1.0, _LONG_EDGE / max(size))
     return min(_MOST, math.ceil(size[0] * size[1] * fit * fit / _PIXELS))
+
+
+def _source(where: object, file_id: object) -> str:
+    """What tells an attachment from others: a digest, after `AT_ADDRESS` if its content may change under its address."""
+    named = where if isinstance(where, str) and where else file_id
+    if not isinstance(named, str) or not named:
+        return ""
+    address = AT_ADDRESS if named is where and named.startswith(("http://", "https://")) else ""
+    return address + digest(named).hex()[:_SOURCE]
 
 
 def _named(url: object) -> tuple[str, int]:

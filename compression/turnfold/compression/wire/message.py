@@ -64,6 +64,7 @@ class Attachment:
         name: its file name or the end of its address; "" if it has neither.
         size: bytes of its content; 0 if that is stored elsewhere.
         in_clear: whether its content is readable text, which is counted as such.
+        source: a digest of its content, or of its id or address; "" if it has none of them.
     """
 
     path: Path
@@ -71,6 +72,7 @@ class Attachment:
     name: str = ""
     size: int = 0
     in_clear: bool = False
+    source: str = ""
 
     @property
     def is_unpriced(self) -> bool:

@@ -258,6 +258,7 @@ def _unfolded(exchange: Exchange, made: Exchange) -> Exchange:
         loop=made.loop,
         compacted=made.compacted,
         unpriced=made.unpriced,
+        attached=made.attached,
         name=made.name,
     )
     before = made.tokens[0] if made.tokens else 0

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Final, Protocol, Self
 
 from turnfold.compression.calibration import Learned
+from turnfold.compression.fit.unpriced import Attached
 from turnfold.compression.fold.adoption import WantedSummary
 from turnfold.compression.fold.outlook import Outlook
 from turnfold.compression.options import KEEP_NOTHING, FoldOptions, Keep, Precedence, Precedent
@@ -128,6 +129,7 @@ class Exchange(_Changeable):
         loop: whether a tool's result ends the request.
         compacted: whether a summary of the provider's own stands for the beginning of the request.
         unpriced: whether it has attachments that Turnfold cannot count; `tokens` does not include them.
+        attached: the attachments of what goes out that may weigh more than we count.
         outlook: when the conversation's next fold comes; None where nobody looked.
         events: fold events that the conversation has seen so far, where something is folded.
         name: the client's label of the conversation, else the engine's name for it.
@@ -164,6 +166,7 @@ class Exchange(_Changeable):
     loop: bool = False
     compacted: bool = False
     unpriced: bool = False
+    attached: tuple[Attached, ...] = ()
     outlook: Outlook | None = None
     events: int = 0
     name: str | None = None

@@ -24,7 +24,7 @@ from turnfold.compression import tokens
 from turnfold.compression.calibration import Learned
 from turnfold.compression.errors import FoldRejected
 from turnfold.compression.fit.fit import fit, is_left_alone
-from turnfold.compression.fit.unpriced import has_unpriced
+from turnfold.compression.fit.unpriced import attached_in, has_unpriced
 from turnfold.compression.fold import LEFT_OUT, Fold, Folded, attachments_lost, conversation_name, fold
 from turnfold.compression.fold.counts import conversation_tokens
 from turnfold.compression.fold.thinking import all_thinking, without_thinking
@@ -376,6 +376,7 @@ class Folding:
             wanted=folded.wanted,
             open_questions=folded.open_questions,
             events=folded.events,
+            attached=attached_in(conversation.messages),
         )
         if request.mode == "on" and is_held_out(name, self._holdout_share):
             counts = (before, before)
@@ -385,13 +386,16 @@ class Folding:
             return self._with_trails(held_out, conversation, exchange.sent or conversation)
         if not (folded.folded or fitted.fitted):
             return self._with_trails(plain, conversation, exchange.sent or conversation)
-        if after >= before and not conversation.state.pins:  # blocks take additional room
-            raise FoldRejected("not-smaller")
         lost = fitted.fitted and attachments_lost(conversation.messages, fitted.forwarded.messages)
+        # Blocks take additional room; attachments that are left out count nothing here.
+        if after >= before and not conversation.state.pins and not lost:
+            raise FoldRejected("not-smaller")
         reason = LEFT_OUT if lost else fitted.reason
         status: Status = "shaped" if folded.only_shaped and not fitted.fitted else "folded"
         made = plain.but(status=status, reason=reason, sections=fitted.sections, folded=True, sent=fitted.forwarded)
-        made = made.but(betas=fitted.forwarded.betas, recall=_chosen_by(folded, options))
+        made = made.but(
+            attached=attached_in(fitted.forwarded.messages), betas=fitted.forwarded.betas, recall=_chosen_by(folded, options)
+        )
         made = made if fitted.fitted else made.but(changes=folded.changes)
         return self._with_trails(made.but(body=fitted.forwarded.body), conversation, fitted.forwarded)
 

@@ -21,6 +21,7 @@ from turnfold.compression.calibration import Learned
 from turnfold.compression.errors import FoldRejected
 from turnfold.compression.fit.overflow import Overflow
 from turnfold.compression.fit.recover import Outcome, Resend, UpstreamReply, conclude
+from turnfold.compression.fit.unpriced import Attached
 from turnfold.compression.fold.outlook import Outlook
 from turnfold.compression.options import FoldDecision, FoldOptions, Keep, Precedence, Precedent
 from turnfold.compression.wire.conversation import Conversation, Wire
@@ -146,6 +147,7 @@ class FoldedBody:
     decided: tuple[Precedent, ...]
     precedence: Precedence
     events: int
+    attached: tuple[Attached, ...]
 
     def put_on(self, exchange: Exchange) -> Exchange:
         """The serving process's exchange, with the result."""

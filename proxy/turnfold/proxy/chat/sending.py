@@ -19,6 +19,7 @@ from turnfold.compression.calibration import is_evident, is_truncated
 from turnfold.compression.errors import FoldRejected
 from turnfold.compression.fit.overflow import Overflow, detect
 from turnfold.compression.fit.recover import Outcome, Resend, recover
+from turnfold.compression.fit.unpriced import explain, hidden_in, is_notable, outweighs, text_ratio
 from turnfold.compression.fold.thinking import refuses_thinking
 from turnfold.compression.summary.calls import ModelCall, ModelReply
 from turnfold.compression.wire.conversation import SERVER_HISTORY, Conversation
@@ -207,6 +208,8 @@ class Sending:
         theirs = overflow.requested or (None if _reads_another(exchange) else exchange.known.theirs(outcome.tokens_before))
         spot = UpstreamModel(exchange.request.tenant, exchange.request.to.origin, exchange.model)
         known = await self._windows.learn_from_refusal(spot, outcome.window or overflow.limit, theirs)
+        if outcome.hidden and not _reads_another(exchange):
+            known = await self._windows.learn_hidden(spot, outcome.hidden)
         ending = "sent again, smaller" if outcome.recovered else _WHY_NOT.get(outcome.reason, outcome.reason)
         _log.warning("%s: the context was full: %s", exchange.request.id, ending)
         exchange = exchange.but(known=known)
@@ -219,6 +222,7 @@ class Sending:
             status="recovered",
             reason=outcome.reason or f"overflow-{overflow.kind}",
             tokens=(before, outcome.tokens_after),
+            attached=outcome.attached,
             sections=outcome.sections if plan is None else plan.sections,
             trails=trails_of(conversation, outcome.forwarded) if plan is None else plan.trails,
         )
@@ -233,8 +237,10 @@ class Sending:
         if reader.broke_off and (overflow := detect(200, reader.broke_off, in_stream=True)):
             return self._learn_from_late_overflow(exchange, spot, overflow, exchange.known.theirs(ours))
         reported = reader.usage.prompt_tokens
-        if reported is None or reader.has_hosted_calls or (exchange.unpriced and reported > exchange.known.theirs(ours)):
-            return exchange  # the excess may come from hosted tools or attachments, so it does not show how text is counted
+        if reported is None or reader.has_hosted_calls:
+            return exchange  # the excess may come from hosted tools, so it does not show how text is counted
+        if self._learn_hidden(exchange, spot, ours, reported):
+            return exchange  # nor where it may come from attachments
         own = self._windows.longest_report(spot, exchange.name)
         self._windows.note_report(spot, exchange.name, ours, reported)
         if not self._windows.learn_at_once(spot, ours, reported, own):
@@ -244,6 +250,16 @@ class Sending:
             return exchange
         self._tell_of_truncation(spot, exchange.request.id, reported, exchange.known.theirs(ours))
         return exchange.but(reason="upstream-truncated")
+
+    def _learn_hidden(self, exchange: Exchange, spot: UpstreamModel, ours: int, reported: int) -> bool:
+        """Learn what attachments weigh from what the text does not explain. Returns whether there may be any of that."""
+        known, attached = exchange.known, exchange.attached
+        beyond = exchange.unpriced and reported > known.theirs(ours)
+        if not (beyond or hidden_in(attached, known) or outweighs(attached, ours, reported, known, exchange.model)):
+            return False
+        learning = self._remember_hidden(exchange, spot, ours, reported)
+        self._in_background(asyncio.get_running_loop().create_task(learning, name=exchange.request.id))
+        return True
 
     def _learn_from_late_overflow(self, exchange: Exchange, spot: UpstreamModel, overflow: Overflow, theirs: int) -> Exchange:
         """The context was found full when the client had a part of the answer: what can be helped is the next request."""
@@ -263,6 +279,14 @@ class Sending:
 
     async def _learn_refusal(self, spot: UpstreamModel, limit: int | None, theirs: int) -> None:
         await self._windows.learn_from_refusal(spot, limit, theirs)
+
+    async def _remember_hidden(self, exchange: Exchange, spot: UpstreamModel, ours: int, reported: int) -> None:
+        attached = exchange.attached
+        known = await self._windows.learn_from_growth(spot, *self._windows.growth(spot, exchange.name, attached, ours, reported))
+        ratio = text_ratio(known, exchange.model)
+        excess = reported / ratio - ours
+        if hidden_in(attached, known) or is_notable(excess, ours):
+            await self._windows.learn_hidden(spot, explain(excess, attached, known, ratio))
 
     async def _remember(self, spot: UpstreamModel, ours: int, reported: int, own: tuple[int, int]) -> None:
         await self._windows.learn_from_usage(spot, ours, reported, own)

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Any, Final, NamedTuple
 
-from turnfold.compression.calibration import Learned
+from turnfold.compression.calibration import Hidden, Learned, with_fresh_hidden
 from turnfold.proxy.store.base import Item, Key, Scope, Store, key_pages
 from turnfold.proxy.store.records import VERSION, decode_record, encode_record
 
@@ -84,7 +84,8 @@ class WindowRecord:
     def at(self, now: float) -> Learned:
         """What was learned, as it applies at a Unix time."""
         trusted = not self.tries or now < self.retry_at
-        return self.known if trusted else replace(self.known, trusted=False)
+        known = with_fresh_hidden(self.known, now)
+        return known if trusted else replace(known, trusted=False)
 
     def is_forgotten(self, now: Marks) -> bool:
         """Whether it was learned before one of these marks was set."""
@@ -199,6 +200,7 @@ def _to_bytes(record: WindowRecord, spot: UpstreamModel) -> bytes:
             "fails": known.fails,
             "top": known.top,
             "binds_thinking": known.binds_thinking,
+            "hidden": [one._asdict() for one in known.hidden],
             "quiet": [{"ours": ours, "reported": reported} for ours, reported in known.quiet],
         }
     )
@@ -222,6 +224,7 @@ def _build(data: Any) -> WindowRecord:
         top=(int(data["top"][0]), int(data["top"][1])) if "top" in data else (0, 0),
         quiet=tuple((int(ours), int(reported)) for ours, reported in pairs),
         binds_thinking=data.get("binds_thinking") is True,
+        hidden=tuple(Hidden(str(one["source"]), int(one["tokens"]), float(one["at"])) for one in data.get("hidden", [])),
     )
     until = float(data["until"])
     marks = data.get("marks", {})

@@ -12,11 +12,20 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from turnfold.compression.calibration import Learned, learn_from_refusal, learn_from_usage, longest
+from turnfold.compression.calibration import (
+    Hidden,
+    Learned,
+    learn_from_growth,
+    learn_from_refusal,
+    learn_from_usage,
+    learn_hidden,
+    longest,
+)
+from turnfold.compression.fit.unpriced import Attached
 from turnfold.proxy.learning.window_records import (
     TTL,
     Marks,
@@ -67,6 +76,7 @@ class Windows:
         self._clock = clock
         self._entries: FairMemory[UpstreamModel, _LearnedEntry] = FairMemory(_KEPT)
         self._longest: FairMemory[tuple[UpstreamModel, str], tuple[int, int]] = FairMemory(_KEPT)  # of each conversation
+        self._attached: FairMemory[tuple[UpstreamModel, str], tuple[tuple[Attached, ...], int, int]] = FairMemory(_KEPT)
 
     async def learned(self, spot: UpstreamModel) -> Learned:
         """What is known of an upstream and model.
@@ -139,6 +149,27 @@ class Windows:
         entry = await self._entry(spot)
         return await self._learn(spot, entry, learn_from_refusal(entry.record.known, limit, theirs))
 
+    def growth(
+        self, spot: UpstreamModel, conversation: str | None, attached: tuple[Attached, ...], ours: int, reported: int
+    ) -> tuple[int, int]:
+        """How much a conversation's prompt has grown since its last report with the same attachments, by our count and the
+        upstream's; zeros if unknown."""
+        if conversation is None:
+            return 0, 0
+        last = self._attached.get(spot.tenant, (spot, conversation))
+        self._attached.put(spot.tenant, (spot, conversation), (attached, ours, reported))
+        return (0, 0) if last is None or last[0] != attached else (ours - last[1], reported - last[2])
+
+    async def learn_from_growth(self, spot: UpstreamModel, ours: int, reported: int) -> Learned:
+        """Learn how text is counted beside attachments."""
+        entry = await self._entry(spot)
+        return await self._learn(spot, entry, learn_from_growth(entry.record.known, ours, reported))
+
+    async def learn_hidden(self, spot: UpstreamModel, found: Sequence[Hidden]) -> Learned:
+        """Learn what attachments weigh."""
+        entry, now = await self._entry(spot), self._clock()
+        return await self._learn(spot, entry, learn_hidden(entry.record.known, [one._replace(at=now) for one in found]))
+
     async def learn_binding(self, spot: UpstreamModel) -> Learned:
         """Learn from a request that was refused because the messages before its thinking had changed."""
         entry = await self._entry(spot)
@@ -170,6 +201,9 @@ class Windows:
         for tenant in self._longest.tenants():
             if is_of(tenant):
                 self._longest.drop_tenant(tenant)
+        for tenant in self._attached.tenants():
+            if is_of(tenant):
+                self._attached.drop_tenant(tenant)
 
     async def forget_matching(self, tenant: str, upstream: str | None = None, model: str | None = None) -> int:
         """Forget what was learned from a tenant's requests, for one upstream, one model or all (None). Returns the number of
@@ -212,7 +246,7 @@ class Windows:
             return True
         if after == before:
             return False
-        told = _telling(after) != _telling(before)
+        told = _telling(after) != _telling(before) or after.hidden != before.hidden
         return told or entry.unwritten + 1 >= _REPORTS_PER_WRITE or len(before.ratios) < 3
 
     def _take_over(self, spot: UpstreamModel, entry: _LearnedEntry, after: Learned) -> None:

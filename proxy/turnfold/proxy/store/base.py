@@ -24,6 +24,7 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple, Protocol, runtime_checkable
 
 _MARK_TTL: Final = 60.0  # seconds for which a batch of only items is remembered as applied
+_LONGEST_MARK: Final = 86_400.0  # four batches a second are 30 MB of marks a day; a batch is repeated from memory only
 _PAGE: Final = 500  # keys
 
 
@@ -97,6 +98,13 @@ class Scope:
     conversation: str | None = None
 
 
+class Room(NamedTuple):
+    """How much a back-end's logs and counts take, and may take, in bytes."""
+
+    used: int
+    limit: int
+
+
 @dataclass(frozen=True, slots=True)
 class Batch:
     """One write of the ledger: lines and additions are applied together or not at all, and only once.
@@ -125,6 +133,10 @@ class Batch:
     def life_of_lines(self) -> float:
         """Seconds to live for the logs touched."""
         return self.ttl if self.lines_ttl is None else self.lines_ttl
+
+    def life_of_mark(self) -> float:
+        """Seconds for which a back-end remembers that it has applied the batch."""
+        return min(max(self.ttl, self.life_of_lines()), _LONGEST_MARK)
 
 
 class Store(Protocol):
@@ -176,6 +188,18 @@ class Store(Protocol):
 
     async def erase(self, lines: Mapping[str, Sequence[bytes]], fields: Mapping[str, Sequence[str]]) -> int:
         """Delete lines of logs and fields of tables of counts, by name. Returns how many existed."""
+        ...
+
+    async def merge(self, name: str, into: Mapping[str, str]) -> None:
+        """Add fields of a table of counts to others of it, and delete them: all or none. Doing it again changes nothing."""
+        ...
+
+    async def trim(self, name: str, share: float) -> None:
+        """Delete the oldest lines of a log: this share of them, rounded up."""
+        ...
+
+    async def room(self) -> Room | None:
+        """How full the back-end is; None if it has no limit."""
         ...
 
     async def scrub(self) -> None:
@@ -255,6 +279,18 @@ class BooksOf:
     async def erase(self, lines: Mapping[str, Sequence[bytes]], fields: Mapping[str, Sequence[str]]) -> int:
         """See `Store`."""
         return await self._store.erase(lines, fields)
+
+    async def merge(self, name: str, into: Mapping[str, str]) -> None:
+        """See `Store`."""
+        await self._store.merge(name, into)
+
+    async def trim(self, name: str, share: float) -> None:
+        """See `Store`."""
+        await self._store.trim(name, share)
+
+    async def room(self) -> Room | None:
+        """See `Store`."""
+        return await self._store.room()
 
     async def scrub(self) -> None:
         """See `Store`."""

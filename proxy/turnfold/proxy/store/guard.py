@@ -16,7 +16,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
 from turnfold.proxy.incidents import Incidents, supervise
-from turnfold.proxy.store.base import Batch, Item, Key, Scope, Store, StoreError, StoreOff, StoreTimedOut, StoreUnavailable
+from turnfold.proxy.store.base import Batch, Item, Key, Room, Scope, Store, StoreError, StoreOff, StoreTimedOut, StoreUnavailable
 
 T = TypeVar("T")
 
@@ -109,6 +109,15 @@ class TimedStore:
 
     async def erase(self, lines: Mapping[str, Sequence[bytes]], fields: Mapping[str, Sequence[str]]) -> int:
         return await self._call(lambda: self._store.erase(lines, fields), self._patience)
+
+    async def merge(self, name: str, into: Mapping[str, str]) -> None:
+        await self._call(lambda: self._store.merge(name, into), self._patience)
+
+    async def trim(self, name: str, share: float) -> None:
+        await self._call(lambda: self._store.trim(name, share), self._patience)
+
+    async def room(self) -> Room | None:
+        return await self._call(self._store.room, self._patience)
 
     async def scrub(self) -> None:
         await self._call(self._store.scrub, self._patience)

@@ -5,17 +5,19 @@ The smallest back-ends, for one process, bounded by bytes. Nothing here outlives
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, TypeVar
 
-from turnfold.proxy.store.base import Batch, Item, Key, Scope, StoreOff
+from turnfold.proxy.store.base import Batch, Item, Key, Room, Scope, StoreOff
 from turnfold.proxy.store.fair import FairMemory
 from turnfold.proxy.store.records import MODELS, TAGS
 
 # Approximate bytes of a key, a label and bookkeeping per value.
 _OVERHEAD = 300
+_ENTRY: Final = 100  # bytes of a line or a count besides its text
 
 
 @dataclass(slots=True)
@@ -49,7 +51,8 @@ def _unexpired(one: _Expiring | None, now: float) -> _Expiring | None:
 
 
 class MemoryStore:
-    """Evicts the least recently used items of the largest tenants above `capacity` bytes; logs and counts only expire.
+    """Evicts the least recently used items of the largest tenants above `capacity` bytes. Logs and counts have half as much
+    again, which whoever writes them sees to (`room`).
 
     Args:
         share: maximum part of the capacity that one tenant may take.
@@ -61,6 +64,7 @@ class MemoryStore:
         self._tables: dict[str, _Table] = {}
         self._batches: dict[str, float] = {}
         self._next_purge = 0.0
+        self._room_for_books = capacity // 2
 
     def _live(self, key: Key) -> _StoredItem | None:
         kept = self._items.peek(key.tenant, key)
@@ -129,7 +133,7 @@ class MemoryStore:
         expires = now + batch.ttl
         if self._batches.get(batch.id, 0.0) > now:
             return
-        self._batches[batch.id] = expires
+        self._batches[batch.id] = now + batch.life_of_mark()
         for item in batch.items:
             self._keep(item)
         for name, lines in batch.lines.items():
@@ -176,6 +180,22 @@ class MemoryStore:
         for name in fields.keys() & self._tables.keys():
             gone += sum(self._tables[name].counts.pop(counter, None) is not None for counter in fields[name])
         return gone
+
+    async def merge(self, name: str, into: Mapping[str, str]) -> None:
+        table = self._tables.get(name) or _Table()
+        for counter, other in into.items():
+            if (number := table.counts.pop(counter, None)) is not None:
+                table.counts[other] = table.counts.get(other, 0) + number
+
+    async def trim(self, name: str, share: float) -> None:
+        if name in self._logs:
+            lines = self._logs[name].lines
+            del lines[: math.ceil(share * len(lines))]
+
+    async def room(self) -> Room | None:
+        lines = sum(len(line) + _ENTRY for log in self._logs.values() for line in log.lines)
+        counts = sum(len(counter) + _ENTRY for table in self._tables.values() for counter in table.counts)
+        return Room(lines + counts, self._room_for_books)
 
     async def scrub(self) -> None:
         return

@@ -13,6 +13,7 @@ What is deleted, expired or overwritten is zeroed in the file (secure_delete). I
 from __future__ import annotations
 
 import asyncio
+import math
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -20,10 +21,10 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from turnfold.proxy.store.base import Batch, Item, Key, Scope, StoreUnavailable, blob, text_of
+from turnfold.proxy.store.base import Batch, Item, Key, Room, Scope, StoreUnavailable, blob, text_of
 from turnfold.proxy.store.fair import fair_level
 from turnfold.proxy.store.records import report_unreadable
-from turnfold.proxy.store.sqlite_file import CLEAN, ROW, ConnectionThread, FileIdentity, LostFiles, Transaction, pragma
+from turnfold.proxy.store.sqlite_file import CLEAN, ROW, ConnectionThread, FileIdentity, LostFiles, Transaction, pragma, release
 
 T = TypeVar("T")
 
@@ -37,6 +38,11 @@ _ADD: Final = (
     "SET value = CASE WHEN typeof(value + excluded.value) = 'integer' THEN value + excluded.value ELSE excluded.value END, "
     "expires = max(expires, excluded.expires)"
 )
+_MERGE: Final = (
+    "INSERT INTO counts SELECT ?, ?, value, expires FROM counts WHERE name = ? AND field = ? AND typeof(value) = 'integer' "
+    "ON CONFLICT DO UPDATE SET value = CASE WHEN typeof(counts.value + excluded.value) = 'integer' "
+    "THEN counts.value + excluded.value ELSE excluded.value END, expires = max(counts.expires, excluded.expires)"
+)
 _UNLINK: Final = (
     "DELETE FROM links WHERE NOT EXISTS "
     "(SELECT 1 FROM items i WHERE i.tenant = links.tenant AND i.kind = links.kind AND i.id = links.id)"
@@ -45,6 +51,8 @@ _UNLINK: Final = (
 _PURGE_EVERY: Final = 60.0
 _DELETED_AT_ONCE: Final = 500  # items: between these steps, others can get the lock
 _LEAST_SHARE: Final = 2  # items keep at least one in this many parts of the room, however many receipts there are
+_RELEASED: Final = 1_000  # free pages that each purge releases from the file
+_MOST_RELEASED: Final = 25_000  # the same where the file is too large
 _SCRUB_TRIES: Final = 10
 _SCRUB_PAUSE: Final = 0.2
 
@@ -115,6 +123,11 @@ def _sums(rows: Iterable[tuple[Any, Any]]) -> dict[str, int]:
     return found
 
 
+def _bytes_used(connection: sqlite3.Connection) -> int:
+    """The size of the file without its free pages."""
+    return (pragma(connection, "page_count") - pragma(connection, "freelist_count")) * pragma(connection, "page_size")
+
+
 def _cut(connection: sqlite3.Connection, tenant: bytes, excess: int) -> int:
     """Evict the items of a tenant that expire first. Returns how many."""
     going: list[tuple[int]] = []
@@ -169,12 +182,14 @@ class SqliteStore:
             gone += self._shrink(connection)
             if gone:
                 connection.execute(_UNLINK)
-        connection.execute("PRAGMA incremental_vacuum(1000)").fetchall()
+        over = pragma(connection, "page_count") - self._max_bytes // pragma(connection, "page_size")
+        release(connection, min(max(over, _RELEASED), _MOST_RELEASED))
+        if over > 0:  # until then it is only the log that says so
+            connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
 
     def _shrink(self, connection: sqlite3.Connection) -> int:
         sizes = {bytes(tenant): int(size) for tenant, size in connection.execute("SELECT tenant, bytes FROM sizes")}
-        pages = pragma(connection, "page_count") - pragma(connection, "freelist_count")
-        excess = pages * pragma(connection, "page_size") - self._max_bytes
+        excess = _bytes_used(connection) - self._max_bytes
         room, level = max(sum(sizes.values()) - excess, self._max_bytes // _LEAST_SHARE), int(self._max_bytes * self._share)
         if excess > 0:
             level = min(level, fair_level(sizes.values(), room))
@@ -237,8 +252,8 @@ class SqliteStore:
 
     async def record(self, batch: Batch) -> None:
         def job(connection: sqlite3.Connection) -> None:
-            expires = time.time() + batch.ttl
-            if not connection.execute("INSERT OR IGNORE INTO batches VALUES (?, ?)", (blob(batch.id), expires)).rowcount:
+            expires, marked = time.time() + batch.ttl, time.time() + batch.life_of_mark()
+            if not connection.execute("INSERT OR IGNORE INTO batches VALUES (?, ?)", (blob(batch.id), marked)).rowcount:
                 return
             _save(connection, batch.items)
             for name, lines in batch.lines.items():
@@ -298,6 +313,30 @@ class SqliteStore:
 
         return await self._write(job)
 
+    async def merge(self, name: str, into: Mapping[str, str]) -> None:
+        def job(connection: sqlite3.Connection) -> None:
+            cells = [(blob(name), blob(counter), blob(other)) for counter, other in into.items()]
+            connection.executemany(_MERGE, ((name, other, name, counter) for name, counter, other in cells))
+            connection.executemany("DELETE FROM counts WHERE name = ? AND field = ?", (cell[:2] for cell in cells))
+
+        await self._write(job)
+
+    async def trim(self, name: str, share: float) -> None:
+        def job(connection: sqlite3.Connection) -> None:
+            lines = connection.execute("SELECT count(*) FROM logs WHERE name = ?", (blob(name),)).fetchone()[0]
+            oldest = "SELECT seq FROM logs WHERE name = ? ORDER BY seq LIMIT ?"
+            connection.execute(f"DELETE FROM logs WHERE seq IN ({oldest})", (blob(name), math.ceil(share * lines)))  # noqa: S608 - ours
+
+        await self._write(job)
+
+    async def room(self) -> Room | None:
+        def job(connection: sqlite3.Connection) -> Room:
+            items = connection.execute("SELECT coalesce(sum(bytes), 0) FROM sizes").fetchone()[0]
+            least = min(items, self._max_bytes // _LEAST_SHARE)  # what items may keep
+            return Room(_bytes_used(connection) - items, self._max_bytes - least)
+
+        return await self._reader.run(job)
+
     async def scrub(self) -> None:
         """Empty the write-ahead log and release free pages.
 
@@ -309,7 +348,7 @@ class SqliteStore:
             if pragma(connection, "user_version") < CLEAN:
                 connection.execute("VACUUM")
                 connection.execute(f"PRAGMA user_version = {CLEAN}")
-            connection.execute("PRAGMA incremental_vacuum").fetchall()
+            release(connection)
             return not connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
 
         for _ in range(_SCRUB_TRIES):

@@ -63,6 +63,7 @@ _log = logging.getLogger(__name__)
 
 _CREATING: Final = threading.Lock()
 _LOCK_WAIT: Final = 5.0
+_LONGEST_WAL: Final = 4 * 2**20  # what stays of a write-ahead log that one large transaction has stretched
 
 
 def _create(path: Path) -> None:
@@ -160,6 +161,15 @@ def pragma(connection: sqlite3.Connection, name: str) -> int:
     return int(connection.execute(f"PRAGMA {name}").fetchone()[0])
 
 
+def release(connection: sqlite3.Connection, pages: int = 0) -> None:
+    """Return free pages of the file to the system; 0: all of them.
+
+    As a script, which runs to its end. `execute` stops at the first step of a statement without columns, and each step of this
+    one releases a single page.
+    """
+    connection.executescript(f"PRAGMA incremental_vacuum({pages})")
+
+
 def _prepare(connection: sqlite3.Connection) -> None:
     """Create the tables, and the sums by tenant if an earlier release kept none."""
     fresh = not pragma(connection, "schema_version")
@@ -218,6 +228,7 @@ class ConnectionThread:
                 connection.execute("PRAGMA journal_mode = WAL")
                 connection.execute("PRAGMA synchronous = NORMAL")
                 connection.execute("PRAGMA secure_delete = ON")
+                connection.execute(f"PRAGMA journal_size_limit = {_LONGEST_WAL}")
                 _prepare(connection)
             except sqlite3.Error as exc:  # not a database, or a full disk
                 connection.close()

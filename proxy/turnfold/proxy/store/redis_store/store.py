@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import math
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -27,6 +28,7 @@ from turnfold.proxy.store.base import (
     Item,
     Key,
     NewestWrites,
+    Room,
     Scope,
     StoreError,
     StoreFailed,
@@ -45,6 +47,7 @@ T = TypeVar("T")
 
 _PAGE: Final = 500
 _WRONG_TYPE: Final = "WRONGTYPE"
+_FULL: Final = 0.9  # of a server's memory: beyond that it would soon refuse receipts
 _LANES: Final = 32  # simultaneous commands, each with its own connection
 _MOST_BYTES: Final = 16 * 2**20
 _ENTRY: Final = 100  # bytes of a counter, a line or an item besides its text
@@ -70,8 +73,8 @@ class _Step:
             return await client.execute_command("EVAL", self._text, len(keys), *keys, *values)
 
 
-_SAVE, _RECORD, _ERASE, _PRESENT, _DISCARD = map(
-    _Step, (scripts.SAVE, scripts.RECORD, scripts.ERASE, scripts.PRESENT, scripts.DISCARD)
+_SAVE, _RECORD, _ERASE, _MERGE, _PRESENT, _DISCARD = map(
+    _Step, (scripts.SAVE, scripts.RECORD, scripts.ERASE, scripts.MERGE, scripts.PRESENT, scripts.DISCARD)
 )
 
 
@@ -305,7 +308,7 @@ class RedisStore:
 
         async def write(group: Sequence[tuple[str, bytes, list[Any]]]) -> list[bytes]:
             keys = [self._keys.mark(batch.id, group[0][0] if group else ""), *(key for _, key, _ in group)]
-            values = [max(life, lines_life), *(value for _, _, part in group for value in part)]
+            values = [_milliseconds(batch.life_of_mark()), *(value for _, _, part in group for value in part)]
             damaged: list[bytes] = await self._run(_RECORD, keys, values)
             return damaged
 
@@ -349,6 +352,34 @@ class RedisStore:
             return gone
 
         return await self._call(work)
+
+    async def merge(self, name: str, into: Mapping[str, str]) -> None:
+        pairs = [blob(text) for cells in into.items() for text in cells]
+
+        async def work() -> None:
+            for start in range(0, len(pairs), 2 * _PAGE):
+                await self._run(_MERGE, [self._keys.own(b"n", name)], pairs[start : start + 2 * _PAGE])
+
+        await self._call(work)
+
+    async def trim(self, name: str, share: float) -> None:
+        key = self._keys.own(b"l", name)
+
+        async def work() -> None:
+            await self._do("LTRIM", key, math.ceil(share * await self._do("LLEN", key)), -1)
+
+        await self._call(work)
+
+    async def room(self) -> Room | None:
+        """The fullest server's memory, if it refuses writes once that is full."""
+        told = await self._call(lambda: self._do("INFO", "memory"))
+        servers = list(told.values()) if all(isinstance(one, dict) for one in told.values()) else [told]
+        rooms = [
+            Room(one["used_memory"], round(_FULL * one["maxmemory"]))
+            for one in servers
+            if one.get("maxmemory") and one["maxmemory_policy"] == "noeviction"
+        ]
+        return max(rooms, key=lambda room: room.used / room.limit, default=None)
 
     async def scrub(self) -> None:
         """Do nothing: data that a server has written to its own disk (AOF, snapshots) is replaced when it next rewrites them."""
