@@ -18,6 +18,7 @@ from starlette.types import Receive, Scope, Send
 
 from tests.proxy.chat.test_unpriced_attachments import PATHS, aloud, by_data, by_id, film
 from tests.proxy.harness import ProxyServer, StartProxy, UpstreamServer, call, reply
+from tests.support.effort import every
 from tests.support.overflow_upstream import DIALECTS, count_text
 from tests.support.warm import warm_fold
 from turnfold.config.settings import ModelSettings
@@ -129,8 +130,7 @@ KINDS = {"by id": by_id, "by content": by_data, "audio": aloud, "video": film, "
 CASES = [(wire, kind) for wire in PATHS for kind in ("by id", "by content", "picture")] + [("chat", "audio"), ("chat", "video")]
 
 
-@pytest.mark.parametrize("usage", [True, False])
-@pytest.mark.parametrize(("wire", "kind"), CASES)
+@pytest.mark.parametrize(("wire", "kind", "usage"), every(5, [(*case, usage) for case in CASES for usage in (True, False)], 1))
 def test_one_refusal_is_enough(wire: str, kind: str, usage: bool, upstream: UpstreamServer, start_proxy: StartProxy) -> None:
     weigher = Weigher(upstream, wire, usage=usage)
     proxy = start_proxy(upstream.origin + "/v1", fold=warm_fold, **OWN)
