@@ -57,5 +57,7 @@ _MADE: Final[dict[str, Callable[[int], Any]]] = {
 
 def test_what_stands_at_the_borders_of_rules() -> None:
     seeds = json.loads((Path(__file__).parent / "borders.json").read_bytes())
-    lines = [f"{name} {seed}: {golden.name_of(make(seed))}" for name, make in _MADE.items() for seed in seeds[name]]
-    golden.agrees(_FILES / "borders_of_rules.txt", lines)
+    lines = [
+        f"{name} {seed}: {golden.name_of(make(seed))}" for name, make in _MADE.items() for seed in golden.some(seeds[name], 2)
+    ]
+    golden.agrees_in(_FILES / "borders_of_rules.txt", lines)

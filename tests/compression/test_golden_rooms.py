@@ -69,7 +69,7 @@ def test_messages_kept_within_every_budget() -> None:
         "talk": [*small_talk.talk(7, "The code is R-0417.", 2), *small_talk.chat(5)],
     }.items():
         whole = sum(map(default_token_counter, messages))
-        for number, budget in enumerate(range(20, whole + 60, max(7, whole // 10))):
+        for number, budget in golden.some(enumerate(range(20, whole + 60, max(7, whole // 10))), 2):
             options: dict[str, Any] = {
                 "force_converge": number % 3 > 0,
                 "min_recency_window": number % 4,
@@ -84,7 +84,7 @@ def test_messages_kept_within_every_budget() -> None:
                 messages, CompressOptions(recency_window=window, fuzzy_dedup=True, fuzzy_threshold=window / len(messages))
             )
             lines.append(f"{name} window {window}: {golden.name_of(made.messages)}")
-    golden.agrees(FILES / "every_budget.txt", lines)
+    golden.agrees_in(FILES / "every_budget.txt", lines)
 
 
 def test_one_long_message_in_every_budget() -> None:
@@ -130,7 +130,7 @@ def test_folds_into_every_budget() -> None:
 
 def test_histories_with_every_threshold() -> None:
     messages, lines = [one for one in _mixed(12) if isinstance(one["content"], str)], []
-    for number, threshold in enumerate(range(40, 900, 140)):
+    for number, threshold in golden.some(enumerate(range(40, 900, 140)), 2):
         state, settings, told = History(), HistorySettings(threshold, number % 4), list[Any]()
         for i, one in enumerate(messages):
             state, action = add(state, HistoryMessage(one["role"], one["content"]), settings)
@@ -139,7 +139,7 @@ def test_histories_with_every_threshold() -> None:
         drilled = [drill_down(state, block.id, layer) for block in state.blocks[:2] for layer in (0, 1, 2)]
         found = [search(state, text, most) for text in ("pump tide", "docker") for most in (1, 4)]
         lines.append(f"{threshold}: {len(state.blocks)} blocks, {told[-1][1].tokens} {golden.name_of((told, drilled, found))}")
-    golden.agrees(FILES / "every_threshold.txt", lines)
+    golden.agrees_in(FILES / "every_threshold.txt", lines)
 
 
 _KINDS: Final = (
@@ -181,7 +181,7 @@ def test_quotes_into_every_room() -> None:
     }
     held["document"] = sources(["\n\n".join(f"Pier {k}\n\n{odd_texts.text(700 + k)}" for k in range(9)), *talk(7, 9)])
     for name, some in held.items():
-        for number, text in enumerate(_KINDS):
+        for number, text in golden.some(enumerate(_KINDS), 2):
             asked = Question(text, tuple(some[-2:]) if number % 2 else ())
             rooms = range(30 + 2 * number, 420, 180)
             found = [recall(some, asked, room, (), count, memo) for room in rooms]
@@ -195,7 +195,7 @@ def test_quotes_into_every_room() -> None:
             requests.without_cover_words(folded),
         )
         lines.append(f"{text[:24]!r} {told}")
-    golden.agrees(FILES / "every_room.txt", lines)
+    golden.agrees_in(FILES / "every_room.txt", lines)
 
 
 def _png(width: int, height: int) -> str:

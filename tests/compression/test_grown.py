@@ -12,7 +12,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Final
 
-from tests.compression.fold.test_golden import ASKED_OF_MEETINGS, meeting, odd_options, tool_run
+from tests.compression.fold.test_golden import odd_options, tool_run
+from tests.compression.fold.test_golden_recall import ASKED_OF_MEETINGS, meeting
 from tests.support.cases import each
 from tests.support.effort import crosswise, every
 from tests.support.recalled import recall

@@ -115,8 +115,8 @@ FAILING = {
 @pytest.mark.parametrize("name", FAILING)
 def test_the_one_line_that_reports_a_failure_is_in_every_layer(name: str, ratio: float) -> None:
     usual, failure = FAILING[name]
-    lines = [usual.format(i % 60) for i in range(240)]
-    raw, facts, summary = compress("\n".join([*lines[:150], failure, *lines[150:]]), ratio).layers
+    lines = [usual.format(i % 60) for i in range(120)]
+    raw, facts, summary = compress("\n".join([*lines[:75], failure, *lines[75:]]), ratio).layers
     assert "4711" in facts.text
     assert "4711" in summary.text
     assert summary.tokens <= facts.tokens <= ratio * raw.tokens

@@ -197,9 +197,9 @@ def kinds(**fixed: Any) -> st.SearchStrategy[Kind]:
     return st.builds(
         Kind,
         **{
-            "turns": st.integers(1, 8),
-            "loops": st.integers(0, 5),
-            "sentences": st.integers(2, 45),
+            "turns": st.integers(1, 7),
+            "loops": st.integers(0, 4),
+            "sentences": st.integers(2, 36),
             "thinks": st.sampled_from([0.0, 0.5, 1.0]),
             "odd": st.booleans(),
             "marks": st.booleans(),

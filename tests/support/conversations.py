@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 Size = Literal["short", "middle", "long", "huge"]
 #: Sentences of a text (about 20 tokens each).
-_SENTENCES: Final[dict[Size, tuple[int, int]]] = {"short": (1, 3), "middle": (4, 25), "long": (30, 110), "huge": (600, 1000)}
+_SENTENCES: Final[dict[Size, tuple[int, int]]] = {"short": (1, 3), "middle": (4, 18), "long": (30, 70), "huge": (500, 700)}
 
 _SEEDS = st.integers(0, 2**16)
 _LANGUAGES = st.sampled_from(sorted(words.LANGUAGES, key=lambda name: (name != "en", name)))
@@ -265,7 +265,7 @@ def conversations(
 
 
 def long_conversations(min_turns: int = 12, max_turns: int = 30) -> st.SearchStrategy[list[Message]]:
-    """Conversations of about 10,000 to 100,000 tokens: long enough to be folded by default settings."""
+    """Conversations of about 8,000 to 60,000 tokens: long enough to be folded by default settings."""
     return conversations(min_turns, max_turns, sizes=("long", "long", "middle"))
 
 

@@ -58,19 +58,34 @@ class Hostile(NamedTuple):
 @cache
 def patterns() -> tuple[Found, ...]:
     """All patterns that the modules of the program hold, each once."""
-    modules = _modules()
-    uses = _uses(modules)
+    uses = _uses(_modules())
     found: dict[tuple[str | bytes, int], Found] = {}
-    seen: set[int] = set()
-    for module in modules:
-        for name, value in vars(module).items():
-            methods = uses.get((module.__name__, name), uses.get(("", name), frozenset()))
-            once = bool(methods) and methods <= _ONCE
-            for pattern in _inside(value, seen):
-                key = (pattern.pattern, pattern.flags)
-                first = found.get(key, Found(f"{module.__name__}.{name}", pattern, once))
-                found[key] = first._replace(once=first.once and once)
+    for module, name, held in _held():
+        methods = uses.get((module, name), uses.get(("", name), frozenset()))
+        once = bool(methods) and methods <= _ONCE
+        pattern = re.compile(held.pattern, held.wanted) if isinstance(held, LazyPattern) else held
+        key = (pattern.pattern, pattern.flags)
+        first = found.get(key, Found(f"{module}.{name}", pattern, once))
+        found[key] = first._replace(once=first.once and once)
     return tuple(found.values())
+
+
+def expressions() -> dict[tuple[str, int], str]:
+    """All expressions of texts with their flags, and the name of the first pattern of each; nothing is compiled for it."""
+    found: dict[tuple[str, int], str] = {}
+    for module, name, held in _held():
+        if isinstance(held.pattern, str):
+            flags = int(held.wanted if isinstance(held, LazyPattern) else held.flags) & ~re.UNICODE
+            found.setdefault((held.pattern, flags), f"{module}.{name}")
+    return found
+
+
+def _held() -> Iterator[tuple[str, str, re.Pattern[Any] | LazyPattern[Any]]]:
+    """Each pattern that a module holds, with the names of the module and of the constant."""
+    seen: set[int] = set()
+    for module in _modules():
+        for name, value in vars(module).items():
+            yield from ((module.__name__, name, one) for one in _inside(value, seen))
 
 
 def _modules() -> list[ModuleType]:
@@ -89,12 +104,10 @@ def _uses(modules: Iterable[ModuleType]) -> dict[tuple[str, str], frozenset[str]
     return uses
 
 
-def _inside(value: Any, seen: set[int]) -> Iterator[re.Pattern[Any]]:
+def _inside(value: Any, seen: set[int]) -> Iterator[re.Pattern[Any] | LazyPattern[Any]]:
     """The patterns in a value: it itself, or what it holds, calls or closes over."""
-    if isinstance(value, re.Pattern):
+    if isinstance(value, re.Pattern | LazyPattern):
         yield value
-    elif isinstance(value, LazyPattern):
-        yield re.compile(value.pattern, value.wanted)
     elif id(value) not in seen:
         seen.add(id(value))
         for part in _parts(value):

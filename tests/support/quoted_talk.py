@@ -24,7 +24,7 @@ def exchange(*texts: str) -> list[Message]:
 
 def among(exchanges: Sequence[Sequence[str]], noise: int, behind: int) -> list[Message]:
     """Exchanges in their order among `noise` others about other things, `behind` of these behind them."""
-    other = [exchange(prose(n, "en", 3) + "?", prose(900 + n, "en", 10)) for n in range(noise)]
+    other = [exchange(prose(n, "en", 3) + "?", prose(900 + n, "en", 5)) for n in range(noise)]
     places = sorted(random.Random(len(exchanges)).sample(range(noise + len(exchanges) - behind), len(exchanges)))
     told, talk = iter(exchanges), iter(other)
     mixed = [exchange(*next(told)) if n in places else next(talk) for n in range(noise + len(exchanges))]

@@ -20,12 +20,12 @@ from turnfold.compression.options import CachePrices, FoldOptions
 from turnfold.compression.wire.formats.chat import CHAT
 
 _NOTE: Final = re.compile(r"\[turnfold ([0-9a-f]{12}): \d+ tokens left out\]")
-_UNITS: Final = [f"unit-{n}: serial SN-{7919 * (n + 3)}, {prose(n, 'en', 1)[:40]}" for n in range(160)]
+_UNITS: Final = [f"unit-{n}: serial SN-{7919 * (n + 3)}, {prose(n, 'en', 1)[:40]}" for n in range(110)]
 _RESULTS: Final = {
     "lines": "\n".join(_UNITS),
     "records": json.dumps({"content": [{"text": json.dumps([{"unit": one} for one in _UNITS])}]}),
     "blocks": "units:\n"
-    + "\n".join(f"  unit-{n}:\n    note: {prose(n, 'en', 1)[:60]}\n    serial: SN-{7919 * (n + 3)}" for n in range(160)),
+    + "\n".join(f"  unit-{n}:\n    note: {prose(n, 'en', 1)[:60]}\n    serial: SN-{7919 * (n + 3)}" for n in range(110)),
 }
 
 
@@ -34,7 +34,7 @@ _RESULTS: Final = {
 def test_a_result_behind_a_folded_past_keeps_what_is_asked_for_and_names_the_rest(kind: str, limit: dict[str, Any]) -> None:
     said: list[dict[str, Any]] = []
     for n in range(14):
-        said += [{"role": "user", "content": prose(n, "en", 3)}, {"role": "assistant", "content": prose(90 + n, "en", 12)}]
+        said += [{"role": "user", "content": prose(n, "en", 3)}, {"role": "assistant", "content": prose(90 + n, "en", 8)}]
     call = {"id": "c1", "type": "function", "function": {"name": "fetch", "arguments": "{}"}}
     said += [
         {"role": "user", "content": "Which serial does unit-77 have?"},
@@ -52,9 +52,9 @@ def test_a_result_behind_a_folded_past_keeps_what_is_asked_for_and_names_the_res
 
 
 def test_what_is_wanted_is_kept_however_the_lines_fall() -> None:
-    lines = [prose(n, "en", 1 + n % 5).replace("\n", " ") for n in range(60)]
+    lines = [prose(n, "en", 1 + n % 5).replace("\n", " ") for n in range(40)]
     text = "\n".join(lines)
-    start = text.index(lines[33])
+    start = text.index(lines[23])
     count = tokens.count(text)
     for cap in range(150, count, 11):
-        assert lines[33] in cut_middle(text, cap, count, [(start, start + len(lines[33]))])
+        assert lines[23] in cut_middle(text, cap, count, [(start, start + len(lines[23]))])

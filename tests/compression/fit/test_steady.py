@@ -31,7 +31,7 @@ Message = dict[str, Any]
 _CACHED: Final = CachePrices(read=0.1, write=1.25)
 _WINDOW: Final = 6_000  # less than what is folded at these prices without one
 _DRAWN: Final = 9_000  # that of conversations that are drawn
-_REQUESTS: Final = 16  # beyond the window
+_REQUESTS: Final = 12  # beyond the window
 _SIZE: Final = _WINDOW // 32  # tokens of an exchange
 _SELDOM: Final = 4  # exchanges of a thirtieth of the window each between two rewrites, at least
 
@@ -118,7 +118,7 @@ growths = st.builds(
 
 
 @given(growths)
-@costly(3)
+@costly(2)
 @pytest.mark.timeout(300)
 def test_of_a_conversation_beyond_its_window_few_requests_rewrite_the_prefix(growing: Growing) -> None:
     sent = outgrown(growing, _DRAWN)
@@ -175,8 +175,8 @@ def test_a_ratio_that_moves_a_little_with_every_answer_moves_nothing() -> None:
     assert len(rewrites) <= _REQUESTS // _SELDOM, rewrites
 
 
-_BUDGET: Final = 7_000
-_KEPT: Final = 9  # of 16 requests of a tool loop that outgrow an explicit budget
+_BUDGET: Final = 6_000
+_KEPT: Final = 7  # of 12 requests of a tool loop that outgrow an explicit budget
 
 
 def within_budget(growing: Growing, share: float = 0.0, most: int = _REQUESTS) -> list[Fitted]:
@@ -186,7 +186,7 @@ def within_budget(growing: Growing, share: float = 0.0, most: int = _REQUESTS) -
     for messages in growing.requests():
         conversation = growing.read(messages, memo)
         size = conversation_tokens(conversation, "gpt-4o", memo)
-        if size > 2 * _BUDGET:
+        if size > 1.5 * _BUDGET:
             sent.append(fit(conversation, replace(given, budget=int(share * size) or _BUDGET), memo))
         if len(sent) == most:
             return sent

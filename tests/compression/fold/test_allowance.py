@@ -37,7 +37,7 @@ def chat(turns: int, sentences: int) -> list[Message]:
     return messages
 
 
-KINDS = {"steps": agent(26, 60), "large results": agent(9, 300), "chat": chat(26, 12)}
+KINDS = {"steps": agent(20, 60), "large results": agent(8, 260), "chat": chat(26, 10)}
 
 
 @each(

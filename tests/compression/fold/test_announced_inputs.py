@@ -116,8 +116,8 @@ def test_the_next_step_of_a_procedure_is_there(last: str, share: float | None) -
     told = exchange("How is the pump installed? All steps, please.", "\n".join(steps))
     for n in range(1, 10):
         told += exchange(last.replace("9", str(n)) if n < 9 else "Does the torque matter?", f"Fine. ({n})")
-        told += exchange(prose(4000 + n, "en", 3), prose(4500 + n, "en", 12))
-    told += [one for n in range(20) for one in exchange(prose(5000 + n, "en", 3), prose(5500 + n, "en", 12))]
+        told += exchange(prose(4000 + n, "en", 3), prose(4500 + n, "en", 6))
+    told += [one for n in range(20) for one in exchange(prose(5000 + n, "en", 3), prose(5500 + n, "en", 6))]
     sent = forwarded(told, last, share)
     assert steps[9].removeprefix("10. ") in sent
     assert steps[15] not in sent
@@ -136,8 +136,8 @@ def test_questions_stand_beside_their_answers(question: str, numbers: range | li
     asked = {n: f"{n}. {prose(3300 + n, 'en', 1).strip()[:-1]}?" for n in range(1, 13)}
     answered = {n: f"{n}. {prose(3400 + n, 'en', 1).strip()}" for n in range(1, 13)}
     told = exchange("The exam:\n" + "\n".join(asked.values()), "Good luck!")
-    told += [one for n in range(6) for one in exchange(prose(n, "en", 3), prose(500 + n, "en", 12))]
+    told += [one for n in range(6) for one in exchange(prose(n, "en", 3), prose(500 + n, "en", 6))]
     told += exchange("My answers:\n" + "\n".join(answered.values()), "Thanks.")
-    told += [one for n in range(6, 40) for one in exchange(prose(n, "en", 3), prose(500 + n, "en", 12))]
+    told += [one for n in range(6, 40) for one in exchange(prose(n, "en", 3), prose(500 + n, "en", 6))]
     sent = forwarded(told, question)
     assert [n for n in numbers if asked[n] not in sent or answered[n] not in sent] == []

@@ -41,7 +41,7 @@ def _talk(answer: Callable[[int], str]) -> list[Message]:
     for n in range(_NUMBER):
         said += [{"role": "user", "content": f"Letter {n}: {prose(n, 'en', 5)}"}, {"role": "assistant", "content": answer(n)}]
     for n in range(25):
-        said += [{"role": "user", "content": prose(300 + n, "en", 2)}, {"role": "assistant", "content": prose(700 + n, "en", 9)}]
+        said += [{"role": "user", "content": prose(300 + n, "en", 2)}, {"role": "assistant", "content": prose(700 + n, "en", 5)}]
     return said
 
 
@@ -64,7 +64,7 @@ def test_the_opening_of_a_message_takes_no_place_from_what_it_tells_below() -> N
     said: list[Message] = []
     for n in range(60):
         text = told[n // 20] if n % 20 == 7 else prose(n, "en", 2)
-        answer = "Noted" if n % 5 == 2 else prose(500 + n, "en", 9)
+        answer = "Noted" if n % 5 == 2 else prose(500 + n, "en", 5)
         said += [{"role": "user", "content": text}, {"role": "assistant", "content": answer}]
     body = encode([*said, {"role": "user", "content": "How many times did I see a heron at the pond?"}])
     folded = fold_request(body, FoldOptions(model="gpt-4o", budget=700), WARM)
@@ -75,7 +75,7 @@ def test_the_opening_of_a_message_takes_no_place_from_what_it_tells_below() -> N
 def test_answers_of_many_forms_are_no_series() -> None:
     said: list[Message] = []
     for n in range(60):
-        said += [{"role": "user", "content": prose(n, "en", 4)}, {"role": "assistant", "content": prose(500 + n, "en", 10)}]
+        said += [{"role": "user", "content": prose(n, "en", 4)}, {"role": "assistant", "content": prose(500 + n, "en", 5)}]
     body = encode([*said, {"role": "user", "content": "How many of them were there?"}])
     folded = fold_request(body, FoldOptions(model="gpt-4o", prices=CachePrices(0.5, 1.0)), WARM)
     assert len(folded.body) < 0.6 * len(body)
@@ -85,7 +85,7 @@ def test_names_of_who_speaks_are_no_form() -> None:
     said: list[Message] = []
     for n in range(150):
         said += [
-            {"role": "user", "content": f"John: {prose(n, 'en', 8)}"},
+            {"role": "user", "content": f"John: {prose(n, 'en', 4)}"},
             {"role": "assistant", "content": f"Tim: {prose(500 + n, 'en', 1)}"},
         ]
     body = encode([*said, {"role": "user", "content": "How many of them were there of each kind?"}])

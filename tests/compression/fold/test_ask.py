@@ -27,12 +27,12 @@ def call(number: int, name: str) -> Message:
 def inspection(question: str) -> list[Message]:
     """An old look-up among many turns of talk, and a question at the end."""
     messages: list[Message] = [{"role": "user", "content": "Look at unit 4, please."}, call(4, "inspect")]
-    messages.append({"role": "tool", "tool_call_id": "c4", "content": f"{PLATE}\n{prose(4, 'en', 40)}"})
+    messages.append({"role": "tool", "tool_call_id": "c4", "content": f"{PLATE}\n{prose(4, 'en', 20)}"})
     messages.append({"role": "assistant", "content": "I had a look at it; all is in order."})
     for turn in range(40):
         messages += [
             {"role": "user", "content": prose(100 + turn, "en", 6)},
-            {"role": "assistant", "content": prose(200 + turn, "en", 14)},
+            {"role": "assistant", "content": prose(200 + turn, "en", 7)},
         ]
     return [*messages, {"role": "user", "content": question}]
 

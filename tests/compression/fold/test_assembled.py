@@ -50,8 +50,8 @@ def _sent(parts: tuple[tuple[str, str], ...], question: str) -> str:
     talk: list[Message] = []
     for n, (request, answer) in enumerate(parts):
         talk += exchange(request, answer)
-        talk += [one for k in range(3) for one in exchange(prose(10 * n + k, "en", 2), prose(500 + 10 * n + k, "en", 9))]
-    talk += [one for k in range(40) for one in exchange(prose(100 + k, "en", 2), prose(700 + k, "en", 9))]
+        talk += [one for k in range(3) for one in exchange(prose(10 * n + k, "en", 2), prose(500 + 10 * n + k, "en", 5))]
+    talk += [one for k in range(40) for one in exchange(prose(100 + k, "en", 2), prose(700 + k, "en", 5))]
     return forwarded(talk, question)
 
 

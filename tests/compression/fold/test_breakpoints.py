@@ -20,7 +20,7 @@ ASK = "Where does the key of the boat house hang?"
 def talk(last: Any) -> list[dict[str, Any]]:
     messages: list[dict[str, Any]] = [{"role": "user", "content": f"{KEY} {prose(0, 'en', 6)}"}]
     for turn in range(30):
-        messages.append({"role": "assistant", "content": prose(1000 + turn, "en", 8)})
+        messages.append({"role": "assistant", "content": prose(1000 + turn, "en", 4)})
         messages.append({"role": "user", "content": prose(turn, "en", 6)})
     return [*messages, {"role": "assistant", "content": "Noted."}, {"role": "user", "content": last}]
 

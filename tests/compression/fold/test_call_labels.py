@@ -49,7 +49,7 @@ def _asked(calls: Sequence[tuple[str, Any, str]], question: str) -> list[Message
     for turn in range(40):
         messages += [
             {"role": "user", "content": prose(100 + turn, "en", 6)},
-            {"role": "assistant", "content": prose(200 + turn, "en", 14)},
+            {"role": "assistant", "content": prose(200 + turn, "en", 7)},
         ]
     return [*messages, {"role": "user", "content": question}]
 
@@ -70,7 +70,7 @@ def _quotes(folded: Folded) -> str:
 @each(("budget", "name"), every(2, crosswise(product([None, 2000, 3500], sorted(WIRES)), 3), 1))
 def test_results_of_alike_calls_can_be_told_apart(name: str, budget: int | None) -> None:
     calls = [
-        ("free_berths", {"port": port}, f'{{"berths_free": {n}, "tide": "low"}}\n{prose(n, "en", 20)}')
+        ("free_berths", {"port": port}, f'{{"berths_free": {n}, "tide": "low"}}\n{prose(n, "en", 10)}')
         for port, n in _BERTHS.items()
     ]
     folded = _fold(WIRES[name], _asked(calls, "How many berths_free did free_berths give for each port?"), budget)
@@ -223,7 +223,7 @@ _LEAST_ROOM: Final = 130
 @each("port", ["Turku", "Luga", "Narva", "Sopot"])
 def test_there_is_room_for_one_passage_of_the_result_whose_call_the_question_names(port: str) -> None:
     """Where little may be spent on recall, as beside a cache, a passage of a whole result would not fit."""
-    gave = [f"dues = {4021 * n + 977}\n{prose(n, 'en', 8)}" for n in range(len(_PORTS))]
+    gave = [f"dues = {4021 * n + 977}\n{prose(n, 'en', 4)}" for n in range(len(_PORTS))]
     called = [f'dues_of {{"port": "{one}"}}' for one in _PORTS]
     told = [Source("assistant", text, text.encode()) for text in called]
     told += [Source("tool", out, out.encode(), "", f"dues_of {one}") for one, out in zip(_PORTS, gave, strict=True)]

@@ -75,7 +75,7 @@ def test_it_is_there_whole_where_a_request_names_it(language: str) -> None:
     )
     said: list[Message] = [{"role": "user", "content": f"My project:\n\nsrc/a.py\n{filling}\n\n{code}\n\nsrc/b.py\n{filling}"}]
     for n in range(40):
-        said += [{"role": "assistant", "content": prose(500 + n, "en", 12)}, {"role": "user", "content": prose(n, "en", 3)}]
+        said += [{"role": "assistant", "content": prose(500 + n, "en", 6)}, {"role": "user", "content": prose(n, "en", 3)}]
     said.append({"role": "assistant", "content": "Yes."})
     assert code.strip() in forwarded(said, f"Explain {name} to me.")
 

@@ -78,10 +78,10 @@ def test_it_is_asked_only_once_there_is_something_to_drop() -> None:
         assert folded.folded or not dropped
 
 
-@costly(3)
+@costly(2)
 @given(SEEDS, st.one_of(st.none(), st.integers(900, 8000)), st.booleans())
 def test_between_fold_events_nothing_more_is_dropped(seed: int, budget: int | None, odd: bool) -> None:
-    messages = conversation(seed, Kind(turns=3, loops=7, sentences=40, thinks=0.8, odd=odd))
+    messages = conversation(seed, Kind(turns=3, loops=6, sentences=32, thinks=0.8, odd=odd))
     before: tuple[Folded, list[str]] | None = None
     for folded, dropped in replay(messages, replace(DROPS, budget=budget)):
         if before is not None and budget is None and folded.events == before[0].events:

@@ -114,7 +114,7 @@ def test_any_model_of_an_upstream_that_serves_claude_alone() -> None:
 
 def steps(turns: int, results: list[int]) -> list[Message]:
     """An agent that ends its words in white space; results of these turns are large, so that they are shaped or folded."""
-    messages: list[Message] = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": prose(1, "en", 30)}]
+    messages: list[Message] = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": prose(1, "en", 15)}]
     for turn in range(turns):
         rows = [{"id": n, "name": f"part {n}", "state": "ok"} for n in range(120 if turn in results else 2)]
         call = {"id": f"c{turn}", "type": "function", "function": {"name": "look", "arguments": json.dumps({"at": turn})}}
@@ -122,7 +122,7 @@ def steps(turns: int, results: list[int]) -> list[Message]:
             {"role": "assistant", "content": f"Step {turn} comes next. \n", "tool_calls": [call]},
             {"role": "tool", "tool_call_id": f"c{turn}", "content": json.dumps(rows, indent=2)},
             {"role": "assistant", "content": f"Step {turn} is done.\n"},
-            {"role": "user", "content": prose(turn, "en", 20)},
+            {"role": "user", "content": prose(turn, "en", 10)},
         ]
     return messages
 

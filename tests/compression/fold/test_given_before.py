@@ -18,12 +18,12 @@ _NAMES = [f"How about The {name} Arms?" for name in ("Larkspur", "Brindle", "Qui
 
 
 def _quiz() -> list[Message]:
-    said = [exchange(f"My answer is {n}", f"No. {prose(500 + n, 'en', 8)} Next: {one}") for n, one in enumerate(_ASKED)]
+    said = [exchange(f"My answer is {n}", f"No. {prose(500 + n, 'en', 4)} Next: {one}") for n, one in enumerate(_ASKED)]
     return [message for one in said for message in one]
 
 
 def _names() -> list[Message]:
-    said = [exchange("Another one, please.", f"{one} {prose(600 + n, 'en', 12)}") for n, one in enumerate(_NAMES)]
+    said = [exchange("Another one, please.", f"{one} {prose(600 + n, 'en', 6)}") for n, one in enumerate(_NAMES)]
     return [message for one in said for message in one]
 
 
@@ -38,7 +38,7 @@ def _names() -> list[Message]:
     ids=["quiz", "quiz-de", "names"],
 )
 def test_what_was_given_is_there(told: list[Message], question: str, needed: list[str], share: float | None) -> None:
-    other = [message for n in range(40) for message in exchange(prose(n, "en", 2), prose(900 + n, "en", 9))]
+    other = [message for n in range(40) for message in exchange(prose(n, "en", 2), prose(900 + n, "en", 5))]
     sent = forwarded([*told, *other], question, share)
     assert all(one in sent for one in needed)
 

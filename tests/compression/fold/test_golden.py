@@ -15,7 +15,6 @@ import pytest
 from tests.support import golden, odd_bodies, odd_texts
 from tests.support.block_conversations import Kind, conversation
 from tests.support.cases import each
-from tests.support.recalled import recall
 from tests.support.three_wires import WIRES, with_marks
 from turnfold.compression.errors import FoldRejected
 from turnfold.compression.fold import conversation_name, fold, lean, state_written, unfold
@@ -37,11 +36,6 @@ from turnfold.compression.options import (
     Warmth,
     WrittenSummary,
 )
-from turnfold.compression.recall.fence import render
-from turnfold.compression.recall.question import Question
-from turnfold.compression.text.passages import passages
-from turnfold.compression.text.quotes import Source
-from turnfold.compression.tokens import count
 from turnfold.compression.wire.conversation import Conversation
 
 T = TypeVar("T")
@@ -143,7 +137,7 @@ def figures(body: bytes, wire: str, options: FoldOptions) -> tuple[str, bytes]:
     return f"{told} {folded.reason or '-'} {golden.name_of(folded.body)} {rest}", folded.body
 
 
-@each("name", sorted(golden.conversations()))
+@each("name", golden.some(sorted(golden.conversations()), 2))
 def test_a_budget(name: str) -> None:
     body = chat_body([*golden.conversations()[name], {"role": "user", "content": "What did we agree on first, and why?"}])
     line, out = figures(body, "chat", FoldOptions(prices=OPENAI, budget=1500 if name == "radio_en" else 900))
@@ -168,12 +162,13 @@ FOLDED: dict[str, FoldOptions] = {
 def test_a_long_conversation_as_it_grows() -> None:
     messages = golden.conversations()["radio_en"]
     lines = []
-    for name, options in FOLDED.items():
+    for name in golden.some(FOLDED, 2):
+        options = FOLDED[name]
         for end in (44, len(messages)):
             if name in ("free", "claude", "believed") or end == len(messages):
                 asked = max(i for i in range(end) if messages[i]["role"] in ("user", "tool")) + 1
                 lines.append(f"{name} {asked}: {figures(chat_body(messages[:asked]), 'chat', options)[0]}")
-    golden.agrees(FILES / "growing.txt", lines)
+    golden.agrees_in(FILES / "growing.txt", lines)
 
 
 def test_pictures_between_what_is_folded() -> None:
@@ -188,11 +183,11 @@ def test_pictures_between_what_is_folded() -> None:
         ]
         messages[i] = {"role": "user", "content": parts}
     lines = []
-    for budget in (6000, 3500, 2500, 1200):
+    for budget in golden.some((6000, 3500, 2500, 1200), 2):
         line, body = figures(chat_body(messages), "chat", FoldOptions(prices=HALF, budget=budget))
         places = [i for i, one in enumerate(json.loads(body)["messages"]) if isinstance(one["content"], list)]
         lines.append(f"{budget}: pictures at {places}, {line}")
-    golden.agrees(FILES / "pictures.txt", lines)
+    golden.agrees_in(FILES / "pictures.txt", lines)
 
 
 @pytest.mark.parametrize("wire", sorted(WIRES))
@@ -333,58 +328,6 @@ def test_state_vectors_and_summaries() -> None:
     golden.agrees_in(FILES / "given.txt", lines)
 
 
-# ---------------------------------------------------------------- recall
-
-QUESTIONS = (
-    "How many tapes are there, and when does the lease end?",
-    "Who may handle reels?",
-    "What was the budget for the website?",
-    "Summarise everything so far.",
-    "Summarise what was said about the cassette decks.",
-    "continue",
-    "And the second one?",
-    "Question: what does the Fund want on 15 May?",
-    "Where did we put tape R-0417?",
-    "Wie hoch ist die Miete?",
-    "Who is Mr Okafor, and what did he say about the consent forms?",
-    "What is the capital of Mongolia?",
-    "why?",
-)
-
-
-def sources(name: str) -> list[Source]:
-    return [
-        Source(m["role"], m["content"], digest(m["role"], m["content"]))
-        for m in golden.conversations()[name]
-        if isinstance(m["content"], str) and m["role"] != "system"
-    ]
-
-
-def test_recall() -> None:
-    lines = []
-    said = sources("radio_en")
-    present = said[20].text
-    for number, text in enumerate(QUESTIONS):
-        for budget, fill in ((250, False), (1200, False), (500, True)):
-            before = tuple(said[30 + number : 32 + number]) if number % 2 == 0 else ()
-            found = recall(said, Question(text, before), budget, (present,) if fill else (), count, MEMO, fill=fill)
-            places = " ".join(f"{one.source}:{one.start}-{one.end}" for one in found)
-            lines.append(f"{text!r} {budget} {'fill' if fill else 'bears'}: {places} {golden.name_of(render(said, found))}")
-    golden.agrees(FILES / "recall.txt", lines)
-
-
-def test_recall_in_seven_languages_and_with_vectors() -> None:
-    lines = []
-    for name in sorted(golden.conversations()):
-        said = sources(name)
-        for i in range(3, len(said), 13):
-            likeness = tuple(bytes([(37 * k) % 100]) for k in range(i)) if i % 2 else ()
-            asked = Question(said[i].text, tuple(said[i - 2 : i]), likeness if name != "radio_en" else ())
-            found = recall(said[:i], asked, 300 + 10 * i, (), count, MEMO, fill=i % 3 == 0)
-            lines.append(f"{name} {i}: " + " ".join(f"{one.source}:{one.start}-{one.end}" for one in found))
-    golden.agrees(FILES / "recall.languages.txt", lines)
-
-
 def test_a_decision_of_the_past_holds() -> None:
     """The files above are of one request each; here each request goes on with what the one before it decided."""
     messages = golden.conversations()["radio_en"]
@@ -401,78 +344,6 @@ def test_a_decision_of_the_past_holds() -> None:
             f"{end}: {folded.events} {[p.at for p in folded.decided]} {folded.tokens_after} {golden.name_of(folded.body)}"
         )
     golden.agrees(FILES / "decided.txt", lines)
-
-
-def test_recall_from_odd_texts() -> None:
-    """Questions that repeat, ask for everything or for nothing, about texts of any kind, some said twice."""
-    lines = []
-    for seed in golden.some(range(40)):
-        random = Random(seed)
-        known = [text for text in golden.texts().values() if "\n" in text][:5]
-        numbers = range(9 * seed, 9 * seed + 4 + seed % 20)
-        said = [odd_texts.output(i, known) if i % 4 == 3 else odd_texts.text(i) for i in numbers]
-        said += said[:1] * (seed % 2)
-        held = [Source(random.choice(("user", "assistant", "tool")), text, digest(text, str(i))) for i, text in enumerate(said)]
-        text = random.choice((*QUESTIONS, *odd_texts.PIECES, odd_texts.text(seed)))
-        asked = Question(text, tuple(held[-2:]) if seed % 3 == 0 else ())
-        found = recall(held, asked, (60, 200, 700)[seed % 3], tuple(said[1:2]) * (seed % 4 == 1), count, MEMO, fill=seed % 5 == 0)
-        places = " ".join(f"{one.source}:{one.start}-{one.end}" for one in found)
-        lines.append(f"{seed} {text[:40]!r}: {places} {golden.name_of(render(held, found))}")
-    golden.agrees_in(FILES / "recall.odd.txt", lines)
-
-
-WHO = ("Anna Berg", "Ben", "Captain Marta Okafor", "Cy")
-ASKED_OF_MEETINGS = (
-    "What did Anna say about the pump?",
-    "What did Marta decide, and when does the lease end?",
-    "Who mentioned the code of the bay?",
-    "Is Bay 7 larger than Pier 3?",
-    "What happened on 3 May?",
-    "Summarise what Ben said.",
-    "And Cy?",
-)
-
-
-def meeting(seed: int) -> list[Source]:
-    """Short messages that say who speaks, paragraphs under titles, or both; stamps of several days, and private parts."""
-    random, found = Random(seed), list[Source]()
-    number = (14, 40, 130)[seed % 3]
-    for i in range(number):
-        said = odd_texts.text(4 * (number * seed + i) + 1).splitlines()[0]
-        who, title = random.choice(WHO), random.choice(("Bay 7", "**Pier 3**", "# The pump", "Costs:"))
-        match seed % 4:
-            case 0:
-                text = f"{who}: {said}"
-            case 1:
-                text = f"{title}\n{said} {who} was there.\n\n{random.choice(WHO)}\n{said[::2]}"
-            case 2:
-                text = f"[2026-05-0{1 + i * 8 // number} 10:{i % 60:02}] {who}: {said}"
-            case _:
-                text = said if i % 2 else f"{who}: {said}\n\n{title}\n{said}"
-        found.append(Source(("user", "assistant")[i % 2], text, digest(text, str(i))))
-    return found
-
-
-def test_recall_of_meetings() -> None:
-    lines = []
-    for seed in golden.some(range(24)):
-        said, random = meeting(seed), Random(seed)
-        text = ASKED_OF_MEETINGS[seed % len(ASKED_OF_MEETINGS)]
-        shares = [random.randrange(-90, 90) % 256 for _ in range(99)]
-        like = tuple(bytes(shares[i % 90 : i % 90 + len(passages(one.text))]) for i, one in enumerate(said)) if seed % 2 else ()
-        found = recall(said, Question(text, tuple(said[-1:]) * (seed % 5 == 0), like), (80, 300)[seed % 2], (), count, MEMO)
-        places = " ".join(f"{one.source}:{one.start}-{one.end}" for one in found)
-        lines.append(f"{seed} {text!r}: {places} {golden.name_of(render(said, found))}")
-    golden.agrees_in(FILES / "recall.meetings.txt", lines)
-
-
-def test_recall_at_every_budget() -> None:
-    said, lines = meeting(1)[:30], list[str]()
-    for number, text in enumerate(ASKED_OF_MEETINGS[:3]):
-        for budget in range(30, 260, 5):
-            found = recall(said, Question(text, tuple(said[-1:]) * (number % 2)), budget, (), count, MEMO, fill=number == 2)
-            lines.append(f"{number} {budget}: " + " ".join(f"{one.source}:{one.start}-{one.end}" for one in found))
-    golden.agrees(FILES / "recall.budgets.txt", lines)
 
 
 # ---------------------------------------------------------------- work

@@ -75,9 +75,9 @@ def _changed(random: Random, items: list[Any]) -> None:
             items[at] = json.loads(text.replace("signature", "signed").replace(': \\"', '; \\"').replace("call_1", "call_9"))
 
 
-def _pairs(wire: str) -> Iterator[tuple[bytes, bytes]]:
+def _pairs(wire: str) -> Iterator[tuple[int, bytes, bytes]]:
     key = "input" if wire == "responses" else "messages"
-    for seed in range(130):
+    for seed in golden.some(range(130), 2):
         random = Random(f"{wire} {seed}")
         if seed % 3 == 0:
             body = odd_bodies.body(wire, 4 * seed, 12)
@@ -88,20 +88,20 @@ def _pairs(wire: str) -> Iterator[tuple[bytes, bytes]]:
         if isinstance(value[key], list):
             for _ in range(1 + seed % 2):
                 _changed(random, value[key] or [{}])
-        yield body, json.dumps(value).encode()
+        yield seed, body, json.dumps(value).encode()
 
 
 @each("wire", sorted(WIRES))
 def test_pairs_of_requests(wire: str) -> None:
     lines = []
-    for number, (received, forwarded) in enumerate(_pairs(wire)):
+    for number, received, forwarded in _pairs(wire):
         try:
             pair = [WIRES[wire].wire.read(one, MEMO) for one in (received, forwarded)]
         except FoldRejected as rejected:
             lines.append(f"{number} can't be read: {rejected.reason}")
             continue
         lines.append(f"{number} {broken(pair[0], pair[1])} | {broken(pair[1], pair[0])}")
-    golden.agrees(FILES / f"check.{wire}.txt", lines)
+    golden.agrees_in(FILES / f"check.{wire}.txt", lines)
 
 
 def test_refused_thinking() -> None:

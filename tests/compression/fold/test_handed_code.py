@@ -43,7 +43,7 @@ def _sent(question: str, answers: dict[int, str] | None = None) -> str:
     said: list[Message] = []
     for n in range(60):
         said.append({"role": "user", "content": _PASTED.get(n, prose(n, "en", 3))})
-        said.append({"role": "assistant", "content": (answers or {}).get(n, prose(500 + n, "en", 12))})
+        said.append({"role": "assistant", "content": (answers or {}).get(n, prose(500 + n, "en", 6))})
     return forwarded(said, question)
 
 
@@ -112,7 +112,7 @@ def test_all_of_it_comes_with_the_parts_that_were_changed_since(pasted: str, par
     for n in range(50):
         asked = "My file:\n\n" + pasted if n == 2 else "Please improve this part." if n in parts else prose(n, "en", 3)
         said.append({"role": "user", "content": asked})
-        said.append({"role": "assistant", "content": parts.get(n, prose(500 + n, "en", 12))})
+        said.append({"role": "assistant", "content": parts.get(n, prose(500 + n, "en", 6))})
     sent = forwarded(said, question)
     assert all(line.strip() in sent for text in (pasted, *parts.values()) for line in text.splitlines() if len(line) > 8)
 

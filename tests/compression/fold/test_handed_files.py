@@ -69,7 +69,7 @@ def _requests(form: Form, turns: int) -> list[list[Message]]:
         order = f" {_ORDER}" if turn == 1 else ""
         asked: Message = {"role": "user", "content": f"Raise the rates of berth {turn} in quay.py.{order}"}
         made.append([{"role": "system", "content": "You change files with SEARCH/REPLACE blocks."}, *said, *form(turn), asked])
-        said += [asked, {"role": "assistant", "content": f"{prose(turn, 'en', 14)}\n\nquay.py: done for berth {turn}."}]
+        said += [asked, {"role": "assistant", "content": f"{prose(turn, 'en', 7)}\n\nquay.py: done for berth {turn}."}]
         said += [{"role": "user", "content": f"I committed that as {turn:07}."}, {"role": "assistant", "content": "Ok."}]
     return made
 

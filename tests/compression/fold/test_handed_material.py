@@ -45,7 +45,7 @@ _OPTIONS: Final = {
 def _sent(handed: tuple[Message, ...], question: str) -> str:
     said: list[Message] = []
     for n in range(60):
-        said += [{"role": "user", "content": prose(n, "en", 3)}, {"role": "assistant", "content": prose(500 + n, "en", 12)}]
+        said += [{"role": "user", "content": prose(n, "en", 3)}, {"role": "assistant", "content": prose(500 + n, "en", 6)}]
     for place, message in zip((20, 50), handed, strict=False):
         said[place + (message["role"] == "assistant")] = message
     return forwarded(said, question)

@@ -62,7 +62,7 @@ def test_any_conversation_any_options(body: bytes, chosen: FoldOptions) -> None:
 
 
 @few
-@given(bodies(st.one_of(long_conversations(8, 16), huge_conversations())), options)
+@given(bodies(st.one_of(long_conversations(6, 10), huge_conversations())), options)
 def test_every_law_holds_for_a_long_conversation(body: bytes, chosen: FoldOptions) -> None:
     holds(body, chosen)
 
@@ -78,7 +78,7 @@ def test_a_warm_memo_changes_nothing(body: bytes, budget: int, data: st.DataObje
 
 
 @few
-@given(conversations(20, 28, sizes=("short", "middle")), options, st.integers(1, 20))
+@given(conversations(12, 16, sizes=("short", "middle")), options, st.integers(1, 10))
 def test_what_is_kept_of_earlier_requests_changes_nothing(messages: list[Message], chosen: FoldOptions, less: int) -> None:
     memo = Memo()
     for end in (max(1, len(messages) - 2 * less), max(1, len(messages) - less), len(messages)):
@@ -128,7 +128,7 @@ def prefix_holds(requests: list[list[Message]], chosen: FoldOptions) -> int:
 
 @few
 @given(
-    st.one_of(long_conversations(8, 20), conversations(2, 8)),
+    st.one_of(long_conversations(6, 12), conversations(2, 8)),
     st.lists(moves(), max_size=4),
     st.sampled_from([FREE, HALF, CLAUDE]),
 )

@@ -68,7 +68,7 @@ def test_the_marks_of_a_client_that_marks_its_last_messages_are_all_there(name: 
 
 def test_a_summary_stands_in_front_of_what_stays_whole_up_to_a_mark() -> None:
     messages = [{"role": "user", "content": prose(0, "en", 6)}]
-    for turn in range(40):
+    for turn in range(30):
         messages.append({"role": "assistant", "content": prose(1000 + turn, "en", 10)})
         messages.append({"role": "user", "content": prose(turn, "en", 10)})
     _, folded = forward(WIRES["chat"], with_marks(messages, [20]), FoldOptions(prices=FREE), Memo())

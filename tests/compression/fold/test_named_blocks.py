@@ -125,7 +125,7 @@ def _talk(text: str, then: Sequence[str] = ()) -> list[Message]:
         {"role": "assistant", "content": "I have read it."},
     ]
     for n in range(40):
-        said += [{"role": "user", "content": prose(n, "en", 3)}, {"role": "assistant", "content": prose(500 + n, "en", 12)}]
+        said += [{"role": "user", "content": prose(n, "en", 3)}, {"role": "assistant", "content": prose(500 + n, "en", 8)}]
         if n == 9 and then:
             said += [{"role": role, "content": one} for role, one in zip(("user", "assistant"), then, strict=True)]
     return said
@@ -229,7 +229,7 @@ def test_talk_names_no_block(question: str) -> None:
     ],
 )
 def test_what_asks_for_one_of_a_kind_gets_no_list_of_them(question: str) -> None:
-    offers = [f"=== QUOTE {n} ===\n\n{prose(60 + n, 'en', 12)}\n\nIn all: {_value(n)}." for n in range(1, 7)]
+    offers = [f"=== QUOTE {n} ===\n\n{prose(60 + n, 'en', 8)}\n\nIn all: {_value(n)}." for n in range(1, 7)]
     text = "\n\n".join(["Cassette machines:", *offers])
     source = Source("tool", text, digest(text))
     assert find_keyed_blocks(WholeRequest((source,), (), "Which quotes are there?", 2_000, count, Memo())).quotes

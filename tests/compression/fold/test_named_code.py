@@ -102,7 +102,7 @@ def _sent(question: str, style: str = "fences", answers: dict[int, str] | None =
     said: list[Message] = []
     for n in range(60):
         said.append({"role": "user", "content": f"Here is my project.\n\n{files}" if n == 4 else prose(n, "en", 3)})
-        said.append({"role": "assistant", "content": (answers or {}).get(n, prose(500 + n, "en", 12))})
+        said.append({"role": "assistant", "content": (answers or {}).get(n, prose(500 + n, "en", 6))})
     return forwarded(said, question, share)
 
 
@@ -297,5 +297,5 @@ def test_an_error_names_places_of_the_user_alone_its_own_last() -> None:
 def test_a_function_of_code_without_a_file_name_is_found_by_its_own() -> None:
     said: list[Message] = [{"role": "user", "content": f"my script\n\n{_PYTHON}"}, {"role": "assistant", "content": "Fine."}]
     for n in range(60):
-        said += [{"role": "user", "content": prose(n, "en", 3)}, {"role": "assistant", "content": prose(500 + n, "en", 12)}]
+        said += [{"role": "user", "content": prose(n, "en", 3)}, {"role": "assistant", "content": prose(500 + n, "en", 6)}]
     assert "raise LookupError(boat.name)" in forwarded(said, _ERRORS["python"][0])

@@ -40,7 +40,7 @@ def _sent(text: str, question: str, share: float | None = None) -> str:
         {"role": "assistant", "content": "I have read it."},
     ]
     for n in range(40):
-        said += [{"role": "user", "content": prose(n, "en", 3)}, {"role": "assistant", "content": prose(500 + n, "en", 12)}]
+        said += [{"role": "user", "content": prose(n, "en", 3)}, {"role": "assistant", "content": prose(500 + n, "en", 6)}]
     return forwarded(said, question, share)
 
 

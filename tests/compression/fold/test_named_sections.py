@@ -23,7 +23,7 @@ _TITLES: Final = (
 
 def _said(n: int) -> str:
     """What a section says; its second sentence is its own."""
-    return f"{prose(3000 + n, 'en', 5)}\nStretch {n} is closed from {n + 9} to {n + 17} October. {prose(4000 + n, 'en', 9)}"
+    return f"{prose(3000 + n, 'en', 5)}\nStretch {n} is closed from {n + 9} to {n + 17} October. {prose(4000 + n, 'en', 5)}"
 
 
 def _document(form: str) -> str:
@@ -49,7 +49,7 @@ def _sent(document: str, question: str, share: float | None = None, answers: dic
     said: list[Message] = []
     for n in range(40):
         said.append({"role": "user", "content": f"These are our rules.\n\n{document}" if n == 3 else prose(n, "en", 3)})
-        said.append({"role": "assistant", "content": (answers or {}).get(n, prose(500 + n, "en", 12))})
+        said.append({"role": "assistant", "content": (answers or {}).get(n, prose(500 + n, "en", 6))})
     return forwarded(said, question, share)
 
 
@@ -101,14 +101,14 @@ def test_of_a_list_that_was_told_since_the_item_is_meant() -> None:
 
 
 def test_a_section_that_was_written_anew_is_there_beside_the_old_one() -> None:
-    newer = f"## 5. Waste oil\n\nBring it to the blue tank on Mondays, and nowhere else. {prose(9000, 'en', 14)}"
+    newer = f"## 5. Waste oil\n\nBring it to the blue tank on Mondays, and nowhere else. {prose(9000, 'en', 7)}"
     sent = _sent(_document(_FORMS["markdown"]), "Shorten section 5", answers={20: newer})
     assert _said(5) in sent
     assert newer in sent
 
 
 def test_a_section_that_is_too_long_is_there_in_parts() -> None:
-    long = "\n\n".join(f"Rule {n} is on pier {n * 3}. " + prose(7000 + n, "en", 9).replace("\n", " ") for n in range(120))
+    long = "\n\n".join(f"Rule {n} is on pier {n * 3}. " + prose(7000 + n, "en", 5).replace("\n", " ") for n in range(120))
     document = _document(_FORMS["markdown"]).replace(_said(5), long)
     sent = _sent(document, "What does section 5 say?", 0.15)
     assert sum(f"Rule {n} is on pier {n * 3}." in sent for n in range(120)) > 50

@@ -26,7 +26,7 @@ def _sent(asked: str, letter: str, question: str, budget: int | None = None) -> 
     said: list[Message] = [{"role": "user", "content": asked}, {"role": "assistant", "content": letter}]
     for turn in range(24):
         said.append({"role": "user", "content": prose(turn, "en", 4)})
-        said.append({"role": "assistant", "content": prose(500 + turn, "en", 14)})
+        said.append({"role": "assistant", "content": prose(500 + turn, "en", 10)})
     body = encode([*said, {"role": "user", "content": question}])
     folded = fold_request(body, FoldOptions(model="gpt-4o", prices=CachePrices(0.5, 1.0), budget=budget), WARM)
     assert folded.changes
@@ -86,5 +86,5 @@ def test_what_a_letter_says_is_sent_to_a_question_by_other_words(
 
 
 def test_what_was_told_of_a_report_is_no_report() -> None:
-    said = "I read it on Sunday, " + prose(3, "en", 40)
+    said = "I read it on Sunday, " + prose(3, "en", 27)
     assert said not in _sent("Somebody should read it.", said, "Who brought the report?")

@@ -118,7 +118,7 @@ def test_answers_that_share_nothing_are_counted() -> None:
 def test_other_questions_behind_such_a_text_get_what_they_ask_for() -> None:
     talk = exchange("Explain this to me step by step:\n\n" + "\n\n".join(_part(n) for n in range(_COUNT)), "It is about crates.")
     talk += exchange("My sister's boat is called Kestrel.", "A fine name.")
-    talk += [one for n in range(24) for one in exchange(prose(n, "en", 3), prose(500 + n, "en", 12))]
+    talk += [one for n in range(24) for one in exchange(prose(n, "en", 3), prose(500 + n, "en", 6))]
     sent = forwarded(talk, "What is my sister's boat called?")
     assert "My sister's boat is called Kestrel." in sent
     assert sum(_part(n) in sent for n in range(_COUNT)) <= 1

@@ -58,7 +58,7 @@ def test_it_is_folded_at_about_as_many_tokens_as_it_said(prices: CachePrices, se
 
 def test_short_comes_before_waiting() -> None:
     memo, messages = WARM, chat(140)
-    reasons = [found.reason for end in cuts(messages) if not (found := folded(messages[:end], memo)).events]
+    reasons = [found.reason for end in every(3, cuts(messages)) if not (found := folded(messages[:end], memo)).events]
     assert reasons[0] == "short"
     assert "waiting" not in reasons[: reasons.count("short")]
 

@@ -36,7 +36,7 @@ _SIGNS: Final = "一二三四五六七八"
 
 
 def _said(language: str, n: int) -> str:
-    return prose(3000 + n, language, 14)
+    return prose(3000 + n, language, 10)
 
 
 def _document(language: str, form: str) -> str:
@@ -49,7 +49,7 @@ def _talk(language: str, pasted: str) -> list[Message]:
     for n in range(30):
         said += [
             {"role": "user", "content": prose(n, language, 3)},
-            {"role": "assistant", "content": prose(500 + n, language, 12)},
+            {"role": "assistant", "content": prose(500 + n, language, 8)},
         ]
     return said
 

@@ -29,7 +29,7 @@ _HEADED: Final = (
 
 def _forwarded(mails: tuple[str, ...], question: str) -> str:
     """What is sent for a question a long while after the emails, with other talk between them."""
-    talk = [(f"{prose(n, 'en', 3)}?", prose(900 + n, "en", 10)) for n in range(70)]
+    talk = [(f"{prose(n, 'en', 3)}?", prose(900 + n, "en", 5)) for n in range(70)]
     for n, mail in enumerate(mails):
         talk.insert(9 * n + 8, (mail, "Thanks, I've read it. What shall I do with it?"))
     said = [part for exchange in talk for part in exchange]

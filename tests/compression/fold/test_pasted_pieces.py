@@ -20,7 +20,7 @@ _TITLES: Final = ("Berths", "Fees", "Pilots", "Quiet hours", "Waste oil", "Stora
 
 
 def _said(n: int) -> str:
-    return prose(3000 + n, "en", 14)
+    return prose(3000 + n, "en", 7)
 
 
 def _piece(k: int, form: str) -> str:
@@ -32,7 +32,7 @@ def _talk(leads: tuple[str, str, str], form: str, reply: str = "Got it.") -> lis
     for n in range(30):
         if n == 2:
             said += exchange(*(text for k, lead in enumerate(leads) for text in (lead + _piece(k, form), reply)))
-        said += exchange(prose(n, "en", 3), prose(500 + n, "en", 12))
+        said += exchange(prose(n, "en", 3), prose(500 + n, "en", 6))
     return said
 
 
@@ -80,7 +80,7 @@ def test_a_section_is_meant_and_not_the_piece_of_its_number() -> None:
     ("leads", "reply"),
     [
         (("Read this:\n\n", "Now another one:\n\n", "And our lease:\n\n"), "Got it."),
-        (("Part 1 of 3:\n\n", "Part 2 of 3:\n\n", "Part 3 of 3:\n\n"), prose(7, "en", 30)),
+        (("Part 1 of 3:\n\n", "Part 2 of 3:\n\n", "Part 3 of 3:\n\n"), prose(7, "en", 15)),
     ],
 )
 def test_what_nothing_ties_or_much_stands_between_is_apart(leads: tuple[str, str, str], reply: str) -> None:

@@ -34,7 +34,7 @@ def _exchange(asked: str, answered: str) -> list[Message]:
 
 
 def _talk(seed: int, turns: int) -> list[Message]:
-    return [one for turn in range(turns) for one in _exchange(prose(seed + turn, "en", 4), prose(seed + 500 + turn, "en", 14))]
+    return [one for turn in range(turns) for one in _exchange(prose(seed + turn, "en", 4), prose(seed + 500 + turn, "en", 7))]
 
 
 def _quoted(texts: Sequence[str], question: str, said: Sequence[Message] = ()) -> str:
@@ -124,7 +124,7 @@ def test_what_was_said_about_a_text_is_not_taken_for_it() -> None:
 
 
 def test_of_a_text_that_is_too_long_each_part_is_quoted() -> None:
-    parts = [f"## Section {n}\n\nItem{n} opens it. {prose(n, 'en', 14)}" for n in range(1, 31)]
+    parts = [f"## Section {n}\n\nItem{n} opens it. {prose(n, 'en', 7)}" for n in range(1, 31)]
     quoted = _quoted(["\n\n".join([_REPORT, *parts])], "Summarize the report in ten points.")
     assert all(f"## Section {n}\n\nItem{n} opens it." in quoted for n in range(1, 31))
 

@@ -151,7 +151,7 @@ def test_a_fold_may_count_on_as_many_more_turns_as_a_long_conversation_shows() -
 @pytest.mark.parametrize("prices", [NONE, WEAK])
 def test_long_texts_that_were_pasted_one_after_the_other_are_folded_at_once(prices: CachePrices) -> None:
     """The answers between them are short, and user messages that a fold keeps are never these."""
-    pasted = [{"role": "user", "content": prose(seed, "en", 220)} for seed in range(3)]
+    pasted = [{"role": "user", "content": prose(seed, "en", 110)} for seed in range(3)]
     said = [one for text in pasted for one in (text, {"role": "assistant", "content": "Got it."})]
     found = fold_request(encode([*said, {"role": "user", "content": "What is the fee?"}], model="gpt-4o"), options(prices), MEMO)
     assert found.events

@@ -30,7 +30,7 @@ _NUMBERED: Final = "".join(f"{n:6}\t{line}" for n, line in enumerate(_CODE.split
 def _sent(question: str, *, printed: str = _NUMBERED, edit: bool = False) -> str:
     said: list[dict[str, Any]] = [{"role": "user", "content": "Repair the night fees."}]
     for n in range(40):
-        arguments, result = {"path": f"src/survey_{n}.py"}, prose(500 + n, "en", 40)
+        arguments, result = {"path": f"src/survey_{n}.py"}, prose(500 + n, "en", 20)
         name = "read_file"
         if n == 2:
             arguments, result = {"path": "src/harbour.py"}, printed

@@ -45,7 +45,7 @@ def _results_as_system(turn: int) -> Iterator[Message]:
     yield {**_user(turn), "content": [{"type": "text", "text": _user(turn)["content"]}]}
     for step in range(2):
         yield {"role": "assistant", "content": [{"type": "text", "text": f"I look.\n```shell\ncat f{turn}{step}\n```"}]}
-        ran = f"Ran command: `cat f{turn}{step}`\n\n```\n{prose(300 + 2 * turn + step, 'en', 25)}\n```"
+        ran = f"Ran command: `cat f{turn}{step}`\n\n```\n{prose(300 + 2 * turn + step, 'en', 13)}\n```"
         yield {"role": "system", "content": [{"type": "text", "text": ran}]}
     yield _answer(turn)
 
@@ -55,7 +55,7 @@ def _one_id_for_all(turn: int) -> Iterator[Message]:
     yield _user(turn)
     for step in range(2):
         yield {"role": "assistant", "content": "", "tool_calls": [_call("call_0", n=turn), _call("call_1", n=step)]}
-        yield from (_result(f"call_{n}", prose(400 + 4 * turn + 2 * step + n, "en", 25)) for n in range(2))
+        yield from (_result(f"call_{n}", prose(400 + 4 * turn + 2 * step + n, "en", 13)) for n in range(2))
     yield _answer(turn)
 
 
@@ -64,7 +64,7 @@ def _picture_behind_its_result(turn: int) -> Iterator[Message]:
     yield _user(turn)
     for name in (f"call_{turn}a", f"call_{turn}b"):
         yield {"role": "assistant", "content": None, "tool_calls": [_call(name)], "reasoning_content": prose(turn, "en", 2)}
-        yield _result(name, f"{prose(500 + turn, 'en', 25)} The picture is in the next message.")
+        yield _result(name, f"{prose(500 + turn, 'en', 13)} The picture is in the next message.")
         yield {"role": "user", "content": [IMAGE]}
     yield _answer(turn)
 
@@ -73,7 +73,7 @@ def _heartbeats(turn: int) -> Iterator[Message]:
     """Letta: what is said is an argument of a call, and the loop goes on with messages in the user's name."""
     yield {"role": "user", "content": json.dumps({"type": "user_message", "message": _user(turn)["content"]})}
     yield {"role": "assistant", "content": "I should look.", "tool_calls": [_call(f"c{turn}", query="part")]}
-    yield _result(f"c{turn}", json.dumps({"status": "OK", "message": prose(600 + turn, "en", 25)}))
+    yield _result(f"c{turn}", json.dumps({"status": "OK", "message": prose(600 + turn, "en", 13)}))
     yield {"role": "user", "content": json.dumps({"type": "heartbeat", "reason": "Function call succeeded"})}
     yield {"role": "assistant", "content": None, "tool_calls": [_call(f"d{turn}", message=_answer(turn)["content"])]}
     yield _result(f"d{turn}", json.dumps({"status": "OK", "message": None}))
@@ -85,7 +85,7 @@ def _thoughts_in_tags(turn: int) -> Iterator[Message]:
     thought = f"<think>{prose(turn, 'en', 6)}</think>\nI look."
     yield {"role": "assistant", "content": thought, "tool_calls": [_call(f"e{turn}"), _call(f"f{turn}")]}
     for name in (f"e{turn}", f"f{turn}"):
-        yield _result(name, [{"type": "text", "text": prose(700 + turn + n, "en", 12)} for n in range(2)])
+        yield _result(name, [{"type": "text", "text": prose(700 + turn + n, "en", 6)} for n in range(2)])
     yield {**_answer(turn), "reasoning_details": [{"type": "reasoning.encrypted", "data": "x" * 90, "id": f"r{turn}"}]}
 
 
@@ -110,7 +110,7 @@ _PROGRAMS: Final[dict[str, Callable[[int], Iterator[Message]]]] = {
 
 
 def _session(program: str) -> Session:
-    items: list[Message] = [{"role": "system", "content": f"You help. {prose(1, 'en', 9)}"}]
+    items: list[Message] = [{"role": "system", "content": f"You help. {prose(1, 'en', 5)}"}]
     for turn in range(TURNS):
         items += _PROGRAMS[program](turn)
     if program == "role play":

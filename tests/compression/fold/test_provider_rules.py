@@ -35,7 +35,7 @@ def folded(wire: Wire, history: list[Part], **options: Any) -> Folded:
 
 def talk(turns: int, start: int = 0) -> list[Part]:
     roles = ("user", "assistant")
-    return [{"role": roles[i % 2], "content": words.prose(start + i, "en", 12)} for i in range(2 * turns)]
+    return [{"role": roles[i % 2], "content": words.prose(start + i, "en", 8)} for i in range(2 * turns)]
 
 
 def text(said: str) -> Part:
@@ -47,16 +47,16 @@ FOUND: Part = {"type": "web_search_tool_result", "tool_use_id": "s1", "content":
 PROGRAM: Part = {"type": "server_tool_use", "id": "s1", "name": "code_execution", "input": {"code": "await Read()"}}
 RAN: Part = {"type": "code_execution_tool_result", "tool_use_id": "s1", "content": {"type": "code_execution_result"}}
 CALL: Part = {"type": "tool_use", "id": "t1", "name": "Read", "input": {}, "caller": {"tool_id": "s1"}}
-ANSWER: Part = {"type": "tool_result", "tool_use_id": "t1", "content": words.prose(5, "en", 40)}
+ANSWER: Part = {"type": "tool_result", "tool_use_id": "t1", "content": words.prose(5, "en", 27)}
 PARTED: dict[str, list[Part]] = {
     "a turn that was paused": [
-        {"role": "assistant", "content": [text(words.prose(4, "en", 60)), SEARCH]},
-        {"role": "assistant", "content": [FOUND, text(words.prose(3, "en", 30))]},
+        {"role": "assistant", "content": [text(words.prose(4, "en", 41)), SEARCH]},
+        {"role": "assistant", "content": [FOUND, text(words.prose(3, "en", 20))]},
     ],
     "a program that calls a tool": [
         {"role": "assistant", "content": [text("I run."), PROGRAM, CALL]},
         {"role": "user", "content": [ANSWER]},
-        {"role": "assistant", "content": [RAN, text(words.prose(3, "en", 30))]},
+        {"role": "assistant", "content": [RAN, text(words.prose(3, "en", 20))]},
     ],
 }
 
@@ -69,7 +69,7 @@ def test_what_a_servers_tool_did_stays_with_its_use(name: str) -> None:
         for n in range(6)
         for one in (
             {"role": "assistant", "content": [{"type": "tool_use", "id": f"l{n}", "name": "Read", "input": {}}]},
-            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": f"l{n}", "content": words.prose(n, "en", 25)}]},
+            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": f"l{n}", "content": words.prose(n, "en", 17)}]},
         )
     ]
     made = 0
@@ -149,10 +149,10 @@ def test_a_late_result_behind_an_empty_message_leaves_no_two_users_in_a_row() ->
         *talk(8),
         {"role": "user", "content": [text("Count these."), {"type": "file", "file": {"file_id": "f1"}}]},
         {"role": "assistant", "content": "", "tool_calls": made},
-        {"role": "tool", "tool_call_id": "c1", "content": words.prose(7, "en", 60)},
+        {"role": "tool", "tool_call_id": "c1", "content": words.prose(7, "en", 41)},
         {"role": "system", "content": "A late instruction: answer in Dutch."},
         {"role": "user", "content": ""},
-        {"role": "tool", "tool_call_id": "c2", "content": words.prose(8, "en", 60)},
+        {"role": "tool", "tool_call_id": "c2", "content": words.prose(8, "en", 41)},
     ]
     found = folded(CHAT, history, budget=363, recall=False)
     assert found.sections

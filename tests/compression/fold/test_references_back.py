@@ -22,26 +22,26 @@ from turnfold.compression.text.dialogue.wanted.versions import asked_versions, a
 from turnfold.compression.text.quotes import Source
 from turnfold.compression.tokens import count
 
-_TALK: Final = [message for n in range(40) for message in exchange(prose(n, "en", 3) + "?", prose(900 + n, "en", 10))]
+_TALK: Final = [message for n in range(40) for message in exchange(prose(n, "en", 3) + "?", prose(900 + n, "en", 5))]
 _LAKES: Final = exchange(
     "Which lakes near Bled could we swim in?",
     "These are clean and easy to reach:\n\n1. Bohinj, cold and clear\n2. Zovnek, with a jetty\n3. Kreda, small and quiet\n"
-    f"4. Podpec, deep in the middle\n\n{prose(71, 'en', 40)}",
+    f"4. Podpec, deep in the middle\n\n{prose(71, 'en', 20)}",
 )
 _FERRY: Final = exchange(
     "What is the best way to the island?",
-    f"Take the rowing boat. Alternatively swim, it is 400 metres. {prose(72, 'en', 40)}",
+    f"Take the rowing boat. Alternatively swim, it is 400 metres. {prose(72, 'en', 20)}",
 )
 _TASKS: Final = exchange(
     "Task 1: factor 91",
-    f"Try the primes in order: it is 7 times 13. {prose(73, 'en', 60)}",
+    f"Try the primes in order: it is 7 times 13. {prose(73, 'en', 30)}",
     "Task 2: is 2027 prime?",
-    f"Test divisors up to the root, 45: none fits, so it is. {prose(74, 'en', 60)}",
+    f"Test divisors up to the root, 45: none fits, so it is. {prose(74, 'en', 30)}",
     "Task 3: the sum of the digits of 2 to the 10",
-    f"Write it out, 1024, and add: 7. {prose(75, 'en', 60)}",
+    f"Write it out, 1024, and add: 7. {prose(75, 'en', 30)}",
 )
 _TOASTS: Final = [
-    f"{said} {prose(n, 'en', 30)}"
+    f"{said} {prose(n, 'en', 15)}"
     for n, said in enumerate(
         (
             "Dear guests, when Olga first came to the yard she could not hold a plane, and now half the fleet has her planks.",
@@ -59,13 +59,13 @@ _CONFIG: Final = [
     *exchange(
         "Give me a haproxy file for two servers",
         "```haproxy\nfrontend entry\n    bind *:8000\n    default_backend pool\nbackend pool\n    server east 10.0.0.1:80\n"
-        f"    server west 10.0.0.2:80\n```\n\n{prose(76, 'en', 40)}",
+        f"    server west 10.0.0.2:80\n```\n\n{prose(76, 'en', 20)}",
     ),
     *exchange(
-        "check whether they live", f"Add this to it:\n\n```haproxy\n    option httpchk GET /ready\n```\n\n{prose(77, 'en', 40)}"
+        "check whether they live", f"Add this to it:\n\n```haproxy\n    option httpchk GET /ready\n```\n\n{prose(77, 'en', 20)}"
     ),
-    *exchange(*[prose(500 + n, "en", 8) for n in range(8)]),
-    *exchange("spare ones first", f"Replace `default_backend pool` by `default_backend spare`.\n\n{prose(78, 'en', 40)}"),
+    *exchange(*[prose(500 + n, "en", 4) for n in range(8)]),
+    *exchange("spare ones first", f"Replace `default_backend pool` by `default_backend spare`.\n\n{prose(78, 'en', 20)}"),
     *exchange("And write me a line for the wiki", "The wiki gets: `Ask Tom before a deploy`."),
 ]
 

@@ -37,7 +37,7 @@ _LETTER: Final = exchange(
     ],
 )
 def test_the_remarks_are_there(judged: list[Message], question: str, needed: tuple[str, ...]) -> None:
-    other = [message for n in range(50) for message in exchange(prose(n, "en", 2), prose(900 + n, "en", 9))]
+    other = [message for n in range(50) for message in exchange(prose(n, "en", 2), prose(900 + n, "en", 5))]
     sent = forwarded([*other[:8], *judged, *other[8:]], question)
     assert [one for one in needed if one not in sent] == []
 

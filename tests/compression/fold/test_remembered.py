@@ -32,7 +32,7 @@ def forwarded(
     budget: int | None = None,
 ) -> str:
     """The texts of a folded chat in which some turns tell something, as one text."""
-    turns = [(f"{prose(7 * i, 'en', 1)[:-1]}?", prose(7 * i + 1, "en", 9)) for i in range(_TURNS)]
+    turns = [(f"{prose(7 * i, 'en', 1)[:-1]}?", prose(7 * i + 1, "en", 5)) for i in range(_TURNS)]
     for place, turn in told:
         turns.insert(place, turn)
     turns += [before] if before else []
@@ -110,7 +110,7 @@ def test_what_a_user_told_of_themselves_outlives_the_talk_around_it(
     ),
 )
 def test_what_a_user_told_beside_a_question_does_so_too(message: str, told: str, question: str, prices: CachePrices) -> None:
-    text = forwarded([(12, (message, prose(903, "en", 9)))], question, prices)
+    text = forwarded([(12, (message, prose(903, "en", 5)))], question, prices)
     assert told in text
 
 
@@ -139,7 +139,7 @@ What should I tackle first?"""
     ),
 )
 def test_what_a_chat_was_opened_with_stays(question: str, prices: CachePrices, budget: int | None) -> None:
-    text = forwarded([(0, (BRIEF, prose(903, "en", 9)))], question, prices, budget=budget)
+    text = forwarded([(0, (BRIEF, prose(903, "en", 5)))], question, prices, budget=budget)
     told = [
         "19 June",
         "near Tavira",
@@ -198,7 +198,7 @@ def test_an_answer_stays_with_the_question_that_it_needs(
 
 
 def test_a_mere_yes_does_not_take_the_room_of_what_users_told() -> None:
-    yes = [(20 + i, ("Yes, please.", f"{prose(920 + i, 'en', 9)} Shall I go on with part {i}?")) for i in range(9)]
+    yes = [(20 + i, ("Yes, please.", f"{prose(920 + i, 'en', 5)} Shall I go on with part {i}?")) for i in range(9)]
     text = forwarded([*yes, (12, ("We keep two ferrets.", "Lovely."))], "Any idea for Sunday?", CachePrices(1.0, 1.0))
     assert "We keep two ferrets." in text
     assert text.count("Shall I go on") <= 1
@@ -208,7 +208,7 @@ def test_a_mere_yes_does_not_take_the_room_of_what_users_told() -> None:
 def test_a_budget_that_leaves_room_keeps_what_a_user_told(share: float) -> None:
     talk = 13_000  # tokens
     text = forwarded(
-        [(12, ("I can't have sesame. What could replace tahini?", prose(903, "en", 9)))],
+        [(12, ("I can't have sesame. What could replace tahini?", prose(903, "en", 5)))],
         "What should I bake tonight?",
         CachePrices(0.5, 1.0),
         budget=int(share * talk),
@@ -217,7 +217,7 @@ def test_a_budget_that_leaves_room_keeps_what_a_user_told(share: float) -> None:
 
 
 def test_what_is_told_beside_a_question_again_and_again_is_quoted_once_in_a_block() -> None:
-    told = [(4 * i + 3, (f"I use Debian 12. Which shell has feature {i}?", prose(910 + i, "en", 9))) for i in range(7)]
+    told = [(4 * i + 3, (f"I use Debian 12. Which shell has feature {i}?", prose(910 + i, "en", 5))) for i in range(7)]
     text = forwarded(told, "Describe how a lighthouse works.", CachePrices(1.0, 1.0))
     assert text[: text.index("</quotes>")].count("I use Debian 12.") == 1
 
@@ -237,14 +237,14 @@ def _article(number: int) -> str:
 
 @pytest.mark.parametrize("told", every(2, ["Soy celíaca.", "我坐轮椅。"]))
 def test_what_others_say_in_pasted_articles_does_not_take_its_room(told: str) -> None:
-    pasted = [(2 * i + 4, (f"{_article(i)}\n\nWhat is new here?", prose(960 + i, "en", 9))) for i in range(30)]
-    said = (27, (f"{told} What then?", prose(903, "en", 9)))
+    pasted = [(2 * i + 4, (f"{_article(i)}\n\nWhat is new here?", prose(960 + i, "en", 5))) for i in range(30)]
+    said = (27, (f"{told} What then?", prose(903, "en", 5)))
     assert told in forwarded([*pasted, said], "Plan a picnic.", CachePrices(0.5, 1.0))
 
 
 def test_a_statement_is_quoted_with_what_it_needs() -> None:
     message = "I can't have sesame. But that was before the operation. What could replace tahini?"
-    text = forwarded([(12, (message, prose(903, "en", 9)))], "What should I bake tonight?", CachePrices(1.0, 1.0))
+    text = forwarded([(12, (message, prose(903, "en", 5)))], "What should I bake tonight?", CachePrices(1.0, 1.0))
     assert "I can't have sesame. But that was before the operation." in text
 
 
@@ -354,7 +354,7 @@ def test_a_long_answer_before_a_question_does_not_drown_its_own_words(question: 
         (10, ("Which hammock hook holds 200 kg?", "The Nautilus 9, in stainless steel.")),
         (14, ("Le hamac rouge coûte 129 euros.", "Bien.")),
     ]
-    text = forwarded(told, question, prices, before=(prose(901, "en", 2), prose(902, "en", 40)))
+    text = forwarded(told, question, prices, before=(prose(901, "en", 2), prose(902, "en", 20)))
     assert ("129 euros" if "hamac " in question else "Nautilus 9") in text
 
 
@@ -391,7 +391,7 @@ def test_a_question_with_a_topic_of_its_own_is_told_about_that(question: str, pr
     ),
 )
 def test_a_manner_of_answering_outlives_the_talk_around_it(order: str, prices: CachePrices) -> None:
-    answered = prose(801, "en", 9)
+    answered = prose(801, "en", 5)
     assert order in forwarded([(12, (order, answered))], "What is the capital of Peru?", prices)
     assert order in forwarded([(12, (order, answered))], "What is the capital of Peru?", prices, budget=1500)
 
@@ -428,7 +428,7 @@ def test_a_manner_of_answering_outlives_the_talk_around_it(order: str, prices: C
     ),
 )
 def test_what_no_longer_holds_does_not_stand_alone(old: str, new: str, question: str, budget: int | None) -> None:
-    told = [(8, (old, prose(811, "en", 9))), (24, (new, prose(812, "en", 9)))]
+    told = [(8, (old, prose(811, "en", 5))), (24, (new, prose(812, "en", 5)))]
     text = forwarded(told, question, _PRICES["no cache"], budget=budget)
     assert new.partition(". ")[0] in text
 
@@ -447,6 +447,6 @@ def test_a_brief_that_is_given_one_message_at_a_time_is_kept(prices: CachePrices
         asked = (
             f"I need to know whether our project {n}4{n} in {town} must have its own server, since my team never had one there."
         )
-        told.append((10 + 2 * n, (asked, prose(820 + n, "en", 9))))
+        told.append((10 + 2 * n, (asked, prose(820 + n, "en", 5))))
     text = forwarded(told, "Now write it.", prices)
     assert [one for one in brief if one not in text] == []

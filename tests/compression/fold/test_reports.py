@@ -78,7 +78,7 @@ def missing(made: Session, text: str) -> list[str]:
 
 @each(
     ("place", "name", "tasks", "steps"),
-    every(4, crosswise([(*row, *other) for row in [*enumerate(sorted(FORMATS))] for other in [(1, 14), (2, 9), (3, 6)]], 3)),
+    every(6, crosswise([(*row, *other) for row in [*enumerate(sorted(FORMATS))] for other in [(1, 12), (2, 7), (3, 5)]], 3)),
 )
 def test_task_limits_and_newest_result_are_sent(place: int, name: str, tasks: int, steps: int) -> None:
     """Each format meets every second of the options, and each number of tasks meets each of them in some format."""

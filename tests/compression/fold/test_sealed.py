@@ -29,7 +29,7 @@ def logs(turn: int) -> str:
 
 
 def said(turn: int) -> Item:
-    return {"role": "assistant", "content": [{"type": "output_text", "text": prose(turn, "en", 18)}]}
+    return {"role": "assistant", "content": [{"type": "output_text", "text": prose(turn, "en", 12)}]}
 
 
 def computed(turn: int) -> list[Item]:
@@ -68,7 +68,7 @@ def test_server_tools_are_folded_in_time(prices: CachePrices) -> None:
         done = {"type": "code_execution_result", "stdout": logs(turn), "stderr": "", "return_code": 0, "content": []}
         result = {"type": "code_execution_tool_result", "tool_use_id": use["id"], "content": done}
         messages.append({"role": "user", "content": f"What stands in berth {turn}?"})
-        messages.append({"role": "assistant", "content": [use, result, {"type": "text", "text": prose(turn, "en", 18)}]})
+        messages.append({"role": "assistant", "content": [use, result, {"type": "text", "text": prose(turn, "en", 12)}]})
     messages.append({"role": "user", "content": "And in berth 3?"})
     body = json.dumps({"model": "claude-sonnet-4-5", "max_tokens": 9, "messages": messages}).encode()
     folded = fold(MESSAGES.read(body, WARM), FoldOptions(model="claude-sonnet-4-5", prices=prices), WARM)

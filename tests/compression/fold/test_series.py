@@ -35,7 +35,7 @@ def test_all_exchanges_of_the_kind_are_there_under_a_budget_of_a_tenth(name: str
 
 
 def test_of_a_long_answer_the_word_and_what_limits_it_are_there() -> None:
-    limited = "It is 'ferrolho', unless it holds a screw: then say 'parafuso'. " + prose(7, "en", 40)
+    limited = "It is 'ferrolho', unless it holds a screw: then say 'parafuso'. " + prose(7, "en", 20)
     exchanges = [*_CASES["portuguese"]["exchanges"], ["how do you say 'bolt' in Portuguese?", limited, ""]]
     sent = forwarded(among([one[:2] for one in exchanges], noise=50, behind=15), "Make flashcards of my vocabulary")
     assert "It is 'ferrolho', unless it holds a screw: then say 'parafuso'." in sent
@@ -45,7 +45,7 @@ def test_of_a_long_answer_the_word_and_what_limits_it_are_there() -> None:
 @each("question", ["In other words, what is a bolt?", "Write 200 words on rain", "How do I correct a fence?"])
 def test_a_question_that_names_a_kind_in_passing_does_not_get_all_of_it(question: str) -> None:
     exchanges = [one for one in _CASES["portuguese"]["exchanges"] if "'" in one[0]]
-    long = [[asked, f"It is {needed}. {prose(n, 'en', 40)}", needed] for n, (asked, _, needed) in enumerate(exchanges)]
+    long = [[asked, f"It is {needed}. {prose(n, 'en', 20)}", needed] for n, (asked, _, needed) in enumerate(exchanges)]
     messages = among(long, noise=50, behind=15)
     asked = forwarded(messages, "Quiz me on the words we learned")
     assert [needed for _, _, needed in long if needed not in asked] == []

@@ -44,7 +44,7 @@ KINDS = ("say", "say", "say", "lay", "loop")
 
 
 def turns_of(*kinds: str) -> st.SearchStrategy[list[tuple[str, int]]]:
-    return st.lists(st.tuples(st.sampled_from(kinds), st.integers(0, 9)), min_size=10, max_size=28)
+    return st.lists(st.tuples(st.sampled_from(kinds), st.integers(0, 9)), min_size=10, max_size=22)
 
 
 turns = turns_of(*KINDS, "blank")

@@ -72,13 +72,13 @@ def test_replicas_hold_a_text_agent_alike(name: str) -> None:
 @pytest.mark.parametrize("size", [240, 300])
 def test_a_fold_is_not_undone_where_a_chat_turns_out_to_be_an_agents(size: int) -> None:
     messages = [
-        {"role": "system", "content": f"You work in a shell. {prose(1, 'en', 50)}"},
+        {"role": "system", "content": f"You work in a shell. {prose(1, 'en', 25)}"},
         {"role": "user", "content": f"This is how it was done before.\n{prose(2, 'en', size)}"},
-        {"role": "user", "content": f"The issue: part 9 is not painted. {prose(3, 'en', 45)}"},
+        {"role": "user", "content": f"The issue: part 9 is not painted. {prose(3, 'en', 23)}"},
     ]
     for n in range(4):
         said = f"I look at part {n} now. {prose(90 + n, 'en', 6)}\n\n```\nopen part_{n}.txt\n```"
-        shown = f"[File: /parts/{n}.txt (1 lines total)]\n1:{prose(50 + n, 'en', 12)}\n\n(Open file: /parts/{n}.txt)"
+        shown = f"[File: /parts/{n}.txt (1 lines total)]\n1:{prose(50 + n, 'en', 6)}\n\n(Open file: /parts/{n}.txt)"
         shown += "\n(Current directory: /parts)\nbash-$"
         messages += [{"role": "assistant", "content": said}, {"role": "user", "content": shown}]
     memo, events = Memo(), []

@@ -36,7 +36,7 @@ def _sent(question: str, told: tuple[str, ...] = _TOLD) -> str:
     said: list[Message] = []
     for n in range(60):
         text = told[n // 3] if n % 3 == 0 and n // 3 < len(told) else prose(n, "en", 3)
-        said += [{"role": "user", "content": text}, {"role": "assistant", "content": prose(500 + n, "en", 12)}]
+        said += [{"role": "user", "content": text}, {"role": "assistant", "content": prose(500 + n, "en", 6)}]
     return forwarded(said, question)
 
 

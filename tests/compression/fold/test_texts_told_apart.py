@@ -19,7 +19,7 @@ _THINGS: Final = ("tugboats", "orchids", "violins", "glaciers")
 def _text(n: int) -> str:
     """Texts of one generator share their words, those of people hardly any."""
     letters = "bcdfghjklmnprstv"
-    sentences = prose(5000 + n, "en", 60).split(". ")
+    sentences = prose(5000 + n, "en", 30).split(". ")
     return "\n\n".join(f"The {_THINGS[n]} {' '.join(f'{word}{letters[n]}o' for word in one.split())}." for one in sentences)
 
 
@@ -27,8 +27,8 @@ def _sent(leads: tuple[str, str, str, str], question: str) -> str:
     talk: list[Message] = []
     for n, lead in enumerate(leads):
         talk += exchange(lead + _text(n), "Interesting.")
-        talk += [one for k in range(4) for one in exchange(prose(10 * n + k, "en", 3), prose(500 + 10 * n + k, "en", 10))]
-    talk += [one for k in range(24) for one in exchange(prose(100 + k, "en", 3), prose(700 + k, "en", 10))]
+        talk += [one for k in range(4) for one in exchange(prose(10 * n + k, "en", 3), prose(500 + 10 * n + k, "en", 5))]
+    talk += [one for k in range(24) for one in exchange(prose(100 + k, "en", 3), prose(700 + k, "en", 5))]
     return forwarded(talk, question)
 
 
@@ -61,8 +61,8 @@ def test_the_text_that_is_meant_is_there(leads: tuple[str, str, str, str], quest
 
 def test_texts_on_one_subject_are_no_versions_of_one() -> None:
     """The first two pages share more than half of their words, as pages of one manual do."""
-    pages = [prose(5100, "en", 60).strip(), prose(5101, "en", 130).strip(), _text(2), _text(3)]
+    pages = [prose(5100, "en", 30).strip(), prose(5101, "en", 65).strip(), _text(2), _text(3)]
     talk = [one for page in pages for one in exchange(page, "Interesting.")]
-    talk += [one for k in range(24) for one in exchange(prose(100 + k, "en", 3), prose(700 + k, "en", 10))]
+    talk += [one for k in range(24) for one in exchange(prose(100 + k, "en", 3), prose(700 + k, "en", 5))]
     sent = forwarded(talk, "Summarise the third document.")
     assert sent.count(f"The {_THINGS[2]} ") > 15

@@ -49,7 +49,7 @@ def test_any_conversation_any_options(seed: int, kind: Kind, on: OnWire, chosen:
 
 @each(("name", "marks"), every(2, [("chat", True), ("messages", False), ("messages", True), ("responses", False)], 1))
 def test_a_growing_conversation_keeps_its_prefix_between_fold_events(name: str, marks: bool) -> None:
-    on, messages, memo = WIRES[name], conversation(3, Kind(turns=7, loops=3, sentences=50, thinks=0.4, odd=True)), WARM
+    on, messages, memo = WIRES[name], conversation(3, Kind(turns=7, loops=3, sentences=36, thinks=0.4, odd=True)), WARM
     before: Folded | None = None
     for end in ends(messages):
         body = body_of(on, messages[:end], marks=marks)
@@ -78,7 +78,7 @@ def test_the_generator_has_everything_on_every_wire() -> None:
 
 
 def test_the_same_conversation_folds_alike_on_every_wire() -> None:
-    messages = conversation(5, Kind(turns=8, loops=3, sentences=35))
+    messages = conversation(5, Kind(turns=8, loops=3, sentences=28))
     shares = {}
     for name, on in WIRES.items():
         folded = fold(on.wire.read(on.encode(messages), WARM), FoldOptions(prices=CachePrices(1.0, 1.0)), WARM)

@@ -17,7 +17,7 @@ _OTHER: Final = tuple(range(24))
 
 
 def _text(language: str = "en") -> list[str]:
-    return [f"{n}. {prose(7000 + n, language, 9)}" for n in _OTHER]
+    return [f"{n}. {prose(7000 + n, language, 6)}" for n in _OTHER]
 
 
 def _newer(paragraphs: list[str]) -> list[str]:
@@ -34,7 +34,7 @@ def _gone(n: int, paragraphs: list[str]) -> str:
 
 
 def _talk(first: tuple[str, str], second: tuple[str, str], behind: int = 24) -> list[Message]:
-    noise = [exchange(prose(n, "en", 3), prose(500 + n, "en", 10)) for n in range(6 + behind)]
+    noise = [exchange(prose(n, "en", 3), prose(500 + n, "en", 7)) for n in range(6 + behind)]
     return [
         *exchange(*first),
         *(one for pair in noise[:6] for one in pair),
@@ -81,7 +81,7 @@ def test_lines_of_code_that_differ_are_there_of_both() -> None:
 
 
 def test_versions_with_little_in_common_are_compared_throughout() -> None:
-    other = [f"{n}. {prose(8000 + n, 'en', 9)}" for n in _OTHER]
+    other = [f"{n}. {prose(8000 + n, 'en', 6)}" for n in _OTHER]
     second = ("They sent a new version of the contract:\n\n" + "\n\n".join(other), "I have read it too.")
     sent = forwarded(_talk(_PASTED[0], second), "What changed between the two versions of the contract?")
     begin = [paragraph.split(", ")[0] for paragraph in (*_text(), *other)]

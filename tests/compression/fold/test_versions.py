@@ -30,7 +30,7 @@ def _recalled(case: dict[str, Any], question: str) -> str:
     for asked, answered in zip(case["requests"], case["versions"], strict=True):
         said += [{"role": "user", "content": asked}, {"role": "assistant", "content": answered}]
     for turn in range(24):
-        said += [{"role": "user", "content": prose(turn, "en", 4)}, {"role": "assistant", "content": prose(500 + turn, "en", 14)}]
+        said += [{"role": "user", "content": prose(turn, "en", 4)}, {"role": "assistant", "content": prose(500 + turn, "en", 10)}]
     body = encode([*said, {"role": "user", "content": question}])
     folded = fold_request(body, FoldOptions(model="gpt-4o", prices=CachePrices(0.5, 1.0)), WARM)
     return [message.text for message in folded.forwarded.messages][-1].removeprefix(question)

@@ -26,13 +26,15 @@ from turnfold.compression.wire.formats.responses import RESPONSES
 Part = dict[str, Any]
 
 _ASKED: Final = COMPACT["an agent's"]
-_TURNS: Final = 18
-_PRICES: Final = (CachePrices(0.5, 1.0), CachePrices(0.1, 1.25), CachePrices(1.0, 1.0))
+_TURNS: Final = 12
+_LONG: Final = 90  # sentences of a result with which folds pay at any price
+_CHEAP: Final = CachePrices(0.1, 1.25)
+_PRICES: Final = (CachePrices(0.5, 1.0), _CHEAP, CachePrices(1.0, 1.0))
 _WIRES: Final = pytest.mark.parametrize("wire", [CHAT, MESSAGES, RESPONSES], ids=["chat", "messages", "responses"])
 
 
-def _step(wire: Wire, n: int) -> list[Part]:
-    name, result = f"c{n}", prose(n, "en", 90)
+def _step(wire: Wire, n: int, sentences: int) -> list[Part]:
+    name, result = f"c{n}", prose(n, "en", sentences)
     if wire is CHAT:
         call = {"id": name, "type": "function", "function": {"name": "bash", "arguments": json.dumps({"step": n})}}
         return [
@@ -51,12 +53,12 @@ def _step(wire: Wire, n: int) -> list[Part]:
     ]
 
 
-def _session(wire: Wire, turns: int) -> list[Part]:
+def _session(wire: Wire, turns: int, sentences: int = 25) -> list[Part]:
     found: list[Part] = []
     for n in range(turns):
         found.append({"role": "user", "content": f"Please look at part {n}. {prose(9000 + n, 'en', 2)}"})
         for step in range(4):
-            found += _step(wire, 4 * n + step)
+            found += _step(wire, 4 * n + step, sentences)
         found.append({"role": "assistant", "content": f"Done with part {n}. {prose(7000 + n, 'en', 6)}"})
     return found
 
@@ -71,7 +73,7 @@ def _fold(wire: Wire, said: list[Part], options: FoldOptions) -> Folded:
 
 @pytest.mark.parametrize(("wire", "prices"), every(2, crosswise(product([CHAT, MESSAGES, RESPONSES], _PRICES), 3)))
 def test_it_is_sent_whole(wire: Wire, prices: CachePrices) -> None:
-    session = _session(wire, _TURNS)
+    session = _session(wire, 18, _LONG) if prices == _CHEAP else _session(wire, _TURNS)
     assert _fold(wire, session[:-1], FoldOptions(prices=prices)).events
     found = _fold(wire, [*session, {"role": "user", "content": _ASKED}], FoldOptions(prices=prices))
     assert (found.folded, found.reason) == (False, "asks-for-all")
@@ -80,9 +82,9 @@ def test_it_is_sent_whole(wire: Wire, prices: CachePrices) -> None:
 
 def test_a_tools_results_may_stand_in_the_same_message() -> None:
     """Claude Code appends its request to the results that it has."""
-    session = _session(MESSAGES, _TURNS)[:-1]
+    session = _session(MESSAGES, 18, _LONG)[:-1]
     session[-1] = {"role": "user", "content": [*session[-1]["content"], {"type": "text", "text": _ASKED}]}
-    assert _fold(MESSAGES, session, FoldOptions(prices=CachePrices(0.1, 1.25))).reason == "asks-for-all"
+    assert _fold(MESSAGES, session, FoldOptions(prices=_CHEAP)).reason == "asks-for-all"
 
 
 @_WIRES
@@ -100,8 +102,8 @@ def test_what_comes_behind_it_finds_the_fold_again(wire: Wire) -> None:
 
 def test_it_is_folded_where_the_folds_have_not_saved_that_much() -> None:
     """Law 9: a bill is never higher."""
-    options = FoldOptions(prices=CachePrices(0.1, 1.25), cache_hit_share=1.0)
-    session = _session(MESSAGES, 24)
+    options = FoldOptions(prices=_CHEAP, cache_hit_share=1.0)
+    session = _session(MESSAGES, 24, _LONG)
     asked: Part = {"role": "user", "content": _ASKED}
     ends = [i for i, part in enumerate(session) if part["role"] == "assistant" and isinstance(part["content"], str)]
     first = next(i for i in ends if _fold(MESSAGES, session[:i], options).events)

@@ -52,7 +52,7 @@ def _talk(seed: int, turns: int) -> list[Message]:
     said: list[Message] = []
     for turn in range(turns):
         said.append({"role": "user", "content": prose(seed + turn, "en", 4)})
-        said.append({"role": "assistant", "content": prose(seed + 500 + turn, "en", 14)})
+        said.append({"role": "assistant", "content": prose(seed + 500 + turn, "en", 10)})
     return said
 
 

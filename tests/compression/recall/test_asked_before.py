@@ -38,9 +38,9 @@ _LECTURE = (
 def test_the_answer_comes_with_what_was_asked(asked: str, answer: str, question: str) -> None:
     said: list[tuple[str, str]] = []
     for turn in range(60):
-        said += [("user", prose(turn, "en", 2)), ("assistant", prose(500 + turn, "en", 8))]
+        said += [("user", prose(turn, "en", 2)), ("assistant", prose(500 + turn, "en", 4))]
     said[40:42] = [("user", asked), ("assistant", answer)]
-    lecture = f"{_LECTURE} A hotel stands there, the hotel of the pilots. {prose(9, 'en', 9)}"
+    lecture = f"{_LECTURE} A hotel stands there, the hotel of the pilots. {prose(9, 'en', 5)}"
     said[90:92] = [("user", "Tell me about the harbour."), ("assistant", lecture)]
     sources = [Source(role, text, digest(role, text)) for role, text in said]
     assert answer in recall(sources, Question(question), 600, (), count, Memo()).text

@@ -83,7 +83,7 @@ def _forwarded(form: Callable[[Rows], str], name: str, question: str) -> str:
     messages += [
         {"role": "assistant", "content": "Loaded."},
         {"role": "user", "content": "How does a kettle work?"},
-        {"role": "assistant", "content": prose(3, "en", 30)},
+        {"role": "assistant", "content": prose(3, "en", 15)},
         {"role": "user", "content": question},
     ]
     body = json.dumps({"model": "gpt-4o", "messages": messages}).encode()

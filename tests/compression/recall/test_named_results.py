@@ -23,16 +23,16 @@ _SUBJECTS = ("Venue contract", "Roof invoice", "Visa papers", "Server quote", "B
 
 
 def _mail(number: int) -> str:
-    told = prose(number, "en", 40)
+    told = prose(number, "en", 20)
     amount = f"The amount comes to EUR {2000 + 371 * number} and our voucher is REF-{8000 + 77 * number}."
-    body = f"Hi,\n\n{told}\n\n{amount} {prose(number + 50, 'en', 30)}\n\nBest,\n{_SENDERS[number]}"
+    body = f"Hi,\n\n{told}\n\n{amount} {prose(number + 50, 'en', 15)}\n\nBest,\n{_SENDERS[number]}"
     return json.dumps({"id": f"m{number}", "from": _SENDERS[number], "subject": _SUBJECTS[number], "body": body})
 
 
 def _page(number: int) -> str:
-    links = "\n".join(f'- link "{word}" [ref=e{n}]' for n, word in enumerate(prose(number, "en", 12).split()))
+    links = "\n".join(f'- link "{word}" [ref=e{n}]' for n, word in enumerate(prose(number, "en", 6).split()))
     told = f"- text: Dedicated desk {2000 + 371 * number} EUR per month\n- text: Voucher REF-{8000 + 77 * number}"
-    return f"- Page Title: {_SUBJECTS[number]} by {_SENDERS[number]}\n{links}\n- paragraph: {prose(number + 9, 'en', 60)}\n{told}"
+    return f"- Page Title: {_SUBJECTS[number]} by {_SENDERS[number]}\n{links}\n- paragraph: {prose(number + 9, 'en', 30)}\n{told}"
 
 
 def _session(results: list[str], question: str) -> list[dict[str, Any]]:

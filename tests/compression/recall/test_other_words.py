@@ -46,7 +46,7 @@ def _sent_by_default(told: str, question: str) -> str:
     for turn in range(60):
         said = told if turn == 20 else prose(turn, "en", 2)
         messages.append({"role": "user", "content": said})
-        messages.append({"role": "assistant", "content": prose(500 + turn, "en", 8)})
+        messages.append({"role": "assistant", "content": prose(500 + turn, "en", 4)})
     folded = fold_request(encode([*messages, {"role": "user", "content": question}]), FoldOptions(), WARM)
     return folded.forwarded.messages[-1].text
 
@@ -165,7 +165,7 @@ def test_numbers_times_and_dates_are_found_however_they_are_written(told: str, q
 
 def test_in_a_document_things_of_a_kind_that_a_question_names_are_none_of_its_words() -> None:
     pages = [
-        f"{name}: {prose(number, 'en', 9)}" for number, name in enumerate(("Orchards", "Apples and pears", "Plums", "Fruit"))
+        f"{name}: {prose(number, 'en', 5)}" for number, name in enumerate(("Orchards", "Apples and pears", "Plums", "Fruit"))
     ]
     asked = "What does it say of fruit?"
     text = "\n\n".join(pages)

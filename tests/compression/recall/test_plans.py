@@ -45,7 +45,7 @@ def test_the_newest_plan_is_quoted_under_a_budget(form: str, asked: str) -> None
                 "read_file",
                 100 * done + n,
                 {"path": f"src/{done}/{n}.md"},
-                prose(100 * done + n, "en", 60) + "\nWhere we go on is said next.",
+                prose(100 * done + n, "en", 30) + "\nWhere we go on is said next.",
             )
     messages += [
         {"role": "assistant", "content": "Five of nine are done. The next one waits."},

@@ -142,7 +142,7 @@ def test_compressed_again_and_again(messages: list[Any], rounds: list[CompressOp
 
 
 @costly(4)
-@given(long_conversations(2, 6), st.integers(50, 4000))
+@given(long_conversations(2, 4), st.integers(50, 3000))
 def test_a_budget_is_kept_or_said_to_be_broken(messages: list[Message], budget: int) -> None:
     result = compress(messages, {"token_budget": budget, "force_converge": True})
     counter = CompressOptions().token_counter
