@@ -264,3 +264,43 @@ def test_counting_and_batches_pass_through(upstream: UpstreamServer, proxy: Prox
     assert client.messages.count_tokens(model=OLD, messages=chat(1)).input_tokens == 12
     assert upstream.seen[-1].target == "/v1/messages/count_tokens"
     assert proxy.recorder.receipts == []
+
+
+def test_thinking_that_was_refused_once_is_not_sent_again(upstream: UpstreamServer, proxy: ProxyServer, client: Any) -> None:
+    """As after a client's own compaction: what it keeps behind its new summary no longer fits; what is thought later does."""
+    refused = {"type": "invalid_request_error", "message": "messages.1.content.0: Invalid `signature` in `thinking` block. The"}
+
+    def thoughts(body: bytes) -> list[str]:
+        blocks = [block for m in json.loads(body)["messages"] if m["role"] == "assistant" for block in m["content"]]
+        return [block["signature"] for block in blocks if block["type"] == "thinking"]
+
+    async def api(scope: Scope, receive: Receive, send: Send) -> None:
+        bad = any(one.startswith("old") for one in thoughts(upstream.seen[-1].body))
+        answer = {"type": "error", "error": refused} if bad else _ANSWER
+        await reply(json.dumps(answer).encode(), status=400 if bad else 200)(scope, receive, send)
+
+    def thinking(signature: str) -> dict[str, Any]:
+        return {"type": "thinking", "thinking": "Hm.", "signature": signature}
+
+    upstream.handler = api
+    messages: list[Any] = [{"role": "user", "content": [text("This session is being continued from another one. All is well.")]}]
+    for n in range(3):
+        messages.append({"role": "assistant", "content": [thinking(f"old {n}"), text(prose(n, "en", 8))]})
+        messages.append({"role": "user", "content": [text(f"And crane {n}?")]})
+    reasons = []
+    for n in range(4):
+        raw = client.messages.with_raw_response.create(model="claude-opus-5-5", max_tokens=9, messages=messages)
+        reasons.append(raw.headers.get("x-turnfold-reason"))
+        messages.append({"role": "assistant", "content": [thinking(f"new {n}"), text("ok")]})
+        messages.append({"role": "user", "content": [text(f"And now, {n}?")]})
+    assert [thoughts(one.body) for one in upstream.seen] == [
+        ["old 0", "old 1", "old 2"],
+        [],
+        ["new 0"],
+        ["new 0", "new 1"],
+        ["new 0", "new 1", "new 2"],
+    ]
+    assert reasons == ["thinking-refused"] * 4
+    other = client.with_options(api_key="another")
+    assert other.messages.create(model="claude-opus-5-5", max_tokens=9, messages=messages).content[0].text == "ok"
+    assert len(upstream.seen) == 7  # what one tenant's were refused says nothing of another's

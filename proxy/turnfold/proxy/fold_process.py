@@ -156,7 +156,7 @@ class Worker:
         received = exchange.conversation
         if received is None:
             raise FoldRejected(exchange.reason)
-        bare = self._folding.without_any_thinking(received, received.wire.read(sent, self._folding.memo))
+        bare = self._folding.bare_body(received, received.wire.read(sent, self._folding.memo))
         yield replace(bare, body=None), bare.body or b""
 
 

@@ -195,7 +195,7 @@ _REASONS: Final[Mapping[str, str]] = MappingProxyType(
 _WHOLE: Final[Mapping[str, str]] = MappingProxyType(
     {
         "held-out": "Not folded: the conversation is in the hold-out group, for comparison.",
-        "thinking-refused": "The provider refused its thinking blocks: it was sent once more without them.",
+        "thinking-refused": "The provider refused its thinking blocks: it was sent without them.",
     }
 )
 

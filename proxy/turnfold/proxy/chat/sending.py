@@ -20,15 +20,16 @@ from turnfold.compression.errors import FoldRejected
 from turnfold.compression.fit.overflow import Overflow, detect
 from turnfold.compression.fit.recover import Outcome, Resend, recover
 from turnfold.compression.fit.unpriced import explain, hidden_in, is_notable, outweighs, text_ratio
-from turnfold.compression.fold.thinking import refuses_thinking
+from turnfold.compression.fold.thinking import binds_thinking, refuses_thinking
 from turnfold.compression.summary.calls import ModelCall, ModelReply
 from turnfold.compression.wire.conversation import SERVER_HISTORY, Conversation
 from turnfold.proxy.chat.exchange import Exchange, Watch
 from turnfold.proxy.chat.folding import Folding
 from turnfold.proxy.chat.own_models import OwnModels
-from turnfold.proxy.chat.process_folding import ProcessFolding, RecoveryPlan, replayed
+from turnfold.proxy.chat.process_folding import BareBody, ProcessFolding, RecoveryPlan, replayed
 from turnfold.proxy.chat.receipts import OwnCall
 from turnfold.proxy.chat.recovering import Flow, PeekedResponse, Recovered, Run, resend
+from turnfold.proxy.chat.refused_thinking import RefusedThinking
 from turnfold.proxy.chat.usage import UsageReader
 from turnfold.proxy.lanes.processes import ProcessFailed
 from turnfold.proxy.learning.window_records import UpstreamModel
@@ -84,6 +85,7 @@ class Sending:
         self._patience = patience
         self._count = count
         self._told: FairMemory[UpstreamModel, float] = FairMemory(_MOST_TOLD)
+        self._refused = RefusedThinking()
 
     async def send_request(self, exchange: Exchange) -> Exchange:
         """Send it, and read the beginning of the answer if that may report a full context.
@@ -91,6 +93,7 @@ class Sending:
         Raises:
             Refused: no answer came.
         """
+        exchange = await self._without_refused_thinking(exchange)
         counted = exchange
 
         def count() -> None:
@@ -169,14 +172,11 @@ class Sending:
 
     async def _resend_without_thinking(self, exchange: Exchange, answer: PeekedResponse) -> Exchange:
         """Send it again without any thinking, and remember that this model binds it; if that fails, the client gets the error."""
-        request = exchange.request
-        known = await self._windows.learn_binding(UpstreamModel(request.tenant, request.to.origin, exchange.model))
-        try:
-            async with asyncio.timeout(self._patience):
-                bare = await self._folding.take_thinking_out(exchange)
-        except (TimeoutError, FoldRejected, ProcessFailed):
-            return exchange
-        if bare.body is None:
+        request, spot = exchange.request, _spot(exchange)
+        is_ours = exchange.folded and not (exchange.known.binds_thinking or binds_thinking(exchange.model))
+        known = await self._windows.learn_binding(spot)
+        bare = await self._bare(exchange)
+        if bare is None or bare.body is None:
             return exchange
         try:
             second = PeekedResponse(await self._send(exchange, bare.body))
@@ -186,19 +186,33 @@ class Sending:
             second.close()
             return exchange
         answer.close()
+        sent = exchange.sent or exchange.conversation
+        if sent is not None and not is_ours:  # a fold of ours takes what it must, now that this is known of the model
+            self._refused.remember(spot, sent.messages)
         _log.warning("%s: the upstream refused earlier thinking; sent again without it", request.id)
-        before = exchange.tokens[0] if exchange.tokens else bare.tokens
-        return exchange.but(
-            answer=second,
-            upstream_status=second.status,
-            known=known,
-            body=bare.body,
-            folded=True,
-            status="recovered",
-            reason="thinking-refused",
-            tokens=(before, bare.tokens),
-            trails=bare.trails,
+        return _with_bare(exchange, bare).but(
+            answer=second, upstream_status=second.status, known=known, status="recovered", reason="thinking-refused"
         )
+
+    async def _without_refused_thinking(self, exchange: Exchange) -> Exchange:
+        """The request without thinking that was refused before."""
+        sent = exchange.sent or exchange.conversation
+        if sent is None or not exchange.recoverable or not sent.messages.reasoning:
+            return exchange
+        refused = self._refused.among(_spot(exchange), sent.messages)
+        bare = await self._bare(exchange, refused) if refused else None
+        if bare is None or bare.body is None:
+            return exchange
+        made = _with_bare(exchange, bare)
+        return made if exchange.folded else made.but(status="recovered", reason="thinking-refused")
+
+    async def _bare(self, exchange: Exchange, refused: frozenset[int] | None = None) -> BareBody | None:
+        """What goes out without the thinking of these messages, or without any; None if making it failed."""
+        try:
+            async with asyncio.timeout(self._patience):
+                return await self._folding.take_thinking_out(exchange, refused)
+        except (TimeoutError, FoldRejected, ProcessFailed):
+            return None
 
     async def _after_overflow(
         self, exchange: Exchange, conversation: Conversation, overflow: Overflow, recovered: Recovered, plan: RecoveryPlan | None
@@ -206,7 +220,7 @@ class Sending:
         outcome, answer = recovered.outcome, recovered.answer
         exchange = exchange.but(answer=answer, upstream_status=answer.status, calls=_unseen_call(exchange, recovered.unseen))
         theirs = overflow.requested or (None if _reads_another(exchange) else exchange.known.theirs(outcome.tokens_before))
-        spot = UpstreamModel(exchange.request.tenant, exchange.request.to.origin, exchange.model)
+        spot = _spot(exchange)
         known = await self._windows.learn_from_refusal(spot, outcome.window or overflow.limit, theirs)
         if outcome.hidden and not _reads_another(exchange):
             known = await self._windows.learn_hidden(spot, outcome.hidden)
@@ -232,7 +246,7 @@ class Sending:
         if not exchange.recoverable or exchange.tokens is None or exchange.upstream_status != 200 or _reads_another(exchange):
             return exchange
         ours = exchange.tokens[1]
-        spot = UpstreamModel(exchange.request.tenant, exchange.request.to.origin, exchange.model)
+        spot = _spot(exchange)
         reader = watch.reader
         if reader.broke_off and (overflow := detect(200, reader.broke_off, in_stream=True)):
             return self._learn_from_late_overflow(exchange, spot, overflow, exchange.known.theirs(ours))
@@ -295,6 +309,16 @@ class Sending:
 def depart(exchange: Exchange) -> Exchange:
     """Mark the request as sent now."""
     return exchange.but(departed=time.perf_counter())
+
+
+def _spot(exchange: Exchange) -> UpstreamModel:
+    return UpstreamModel(exchange.request.tenant, exchange.request.to.origin, exchange.model)
+
+
+def _with_bare(exchange: Exchange, bare: BareBody) -> Exchange:
+    """The exchange with a body without thinking in place of what would go out."""
+    before = exchange.tokens[0] if exchange.tokens else bare.tokens
+    return exchange.but(body=bare.body, folded=True, uncounted=False, tokens=(before, bare.tokens), trails=bare.trails)
 
 
 def _reads_another(exchange: Exchange) -> bool:

@@ -51,7 +51,7 @@ _TEXT: Final = (
     "The parcel weighs 4.2 kg and is worth $310. Anna Berg signs for it in Lisbon on Friday."
 )
 _SECTION: Final = {
-    "id": "s564c19fcbbb76d10887a",
+    "id": "s139f68565f636b7bb2c9",
     "summary": "The parcel weighs 4.2 kg and is worth $310. Anna Berg signs for it in Lisbon on Friday.",
     "tokens": 51,
     "importance": 1.0,
@@ -89,7 +89,7 @@ _COMPRESSED: Final[dict[str, Any]] = {
     "metadata": {
         "compression_ms": 1.9,
         "scorer": "composite",
-        "result_id": "r2cbebf9898a87605df032fd1",
+        "result_id": "rf51204b185605adcde34f4de",
         "layer": 1,
         "sentences": 4,
         "sections": 1,
@@ -376,13 +376,13 @@ _ERRORS: Final[dict[int, tuple[str, str, str | None]]] = {
         " 'origin' is different, or it came through a proxy.",
         None,
     ),
-    404: ("section_unknown", "There is no section 's564c19fcbbb76d10887a'.", "section_id"),
+    404: ("section_unknown", "There is no section 's139f68565f636b7bb2c9'.", "section_id"),
     409: (
         "idempotency_key_taken",
         "This idempotency key was used for another message of the conversation; use a new key for each message.",
         "idempotency-key",
     ),
-    410: ("section_expired", "The section 's564c19fcbbb76d10887a' is no longer kept.", "section_id"),
+    410: ("section_expired", "The section 's139f68565f636b7bb2c9' is no longer kept.", "section_id"),
     413: ("body_too_large", "The body is larger than 8388608 bytes.", None),
     415: ("unsupported_encoding", "The body's content-encoding cannot be decoded.", "content-encoding"),
     422: ("invalid_body", "message.role: Field required", "message.role"),

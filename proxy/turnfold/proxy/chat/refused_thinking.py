@@ -1,0 +1,35 @@
+"""Thinking that an upstream has refused, so that it is not sent again.
+
+This module only remembers it; ``sending`` leaves it out. A client may keep thinking after it has changed the history before it,
+as Claude Code does after its own compaction. It would leave the thinking out once it saw the error, but Turnfold sends such a
+request again without it, so the client never sees one. Thinking of later answers fits: it follows what was sent then.
+
+The memory is one process's: others are refused once more.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from turnfold.compression.wire.message import Messages
+from turnfold.proxy.learning.window_records import UpstreamModel
+from turnfold.proxy.store.fair import FairMemory
+
+_MOST: Final = 20_000  # messages of all tenants
+
+
+class RefusedThinking:
+    """Messages whose thinking was refused, by tenant, upstream and model."""
+
+    def __init__(self) -> None:
+        self._known: FairMemory[tuple[UpstreamModel, bytes], bool] = FairMemory(_MOST)
+
+    def remember(self, spot: UpstreamModel, sent: Messages) -> None:
+        """Remember the messages with thinking of a refused request."""
+        for index in sent.reasoning:
+            self._known.put(spot.tenant, (spot, sent[index].key), True)
+
+    def among(self, spot: UpstreamModel, messages: Messages) -> frozenset[int]:
+        """Indices of the messages whose thinking was refused."""
+        known = self._known
+        return frozenset(i for i in messages.reasoning if known.get(spot.tenant, (spot, messages[i].key)) is not None)
