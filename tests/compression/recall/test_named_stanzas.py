@@ -89,3 +89,9 @@ def test_of_named_records_the_line_that_names_the_thing_comes_first() -> None:
     question = Question(f"What does the log say about {path}?", ())
     for budget in (60, 90):
         assert f"{path} | 4 +-" in recall(sources, question, budget, [], tokens.count, Memo()).text
+
+
+def test_words_that_every_passage_has_name_no_record() -> None:
+    log = "commit 3f2a\n\n    Paint the quaynorth\n\n tests/quaynorth/part_3.txt | 4 +-"
+    found = recall([Source("tool", log, digest(log))], Question("quaynorth?", ()), 200, [], tokens.count, Memo())
+    assert "Paint the quaynorth" in found.text

@@ -19,7 +19,7 @@ from tests.proxy.harness import ProxyServer, StartProxy, UpstreamServer, call, h
 from tests.support.words import prose
 from turnfold.compression.errors import FoldRejected
 from turnfold.compression.fold import Folded, engine, fold
-from turnfold.compression.fold.plan import plan
+from turnfold.compression.fold.attempts import first_plan
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
 from turnfold.compression.wire.changes import Changes
@@ -305,11 +305,11 @@ def test_a_small_request_is_on_its_way_before_its_fold_is_asked(
     def told(*given: Any, **more: Any) -> Any:
         until(lambda: upstream.seen)  # the upstream runs in a thread of its own
         seen_when_planned.append(len(upstream.seen))
-        return plan(*given, **more)
+        return first_plan(*given, **more)
 
     proxy.chat(TWO)  # the connection is there
     upstream.seen.clear()
-    monkeypatch.setattr(engine, "plan", told)
+    monkeypatch.setattr(engine, "first_plan", told)
     answer = proxy.chat(TWO)
     assert seen_when_planned == [1]
     assert (answer.header("x-turnfold-status"), answer.header("x-turnfold-reason")) == ("passthrough", "short")
@@ -322,7 +322,7 @@ def test_a_fault_that_shows_behind_the_sending_is_told_like_any(
 ) -> None:
     upstream.handler = USAGE
     proxy = start_proxy(upstream.origin + "/v1", fold=fold)
-    monkeypatch.setattr(engine, "plan", _raising(ValueError("secret text of the user")))
+    monkeypatch.setattr(engine, "first_plan", _raising(ValueError("secret text of the user")))
     answer = proxy.chat(TWO)
     assert (answer.status, answer.header("x-turnfold-status"), answer.header("x-turnfold-reason")) == (
         200,

@@ -66,6 +66,8 @@ def with_stanzas(
     weights = asked.weights * np.log(len(worth) / np.maximum(often, 1))
     held = {one: _matched_share(asked, one, weights) for one in records}
     most = max(held.values())
+    if not most:  # every passage has these words, so they tell nothing
+        return worth, ()
     names = words.words(said)
     best = [one for one in records if held[one] >= _BEST * most]
     best.sort(key=lambda one: (-held[one], -_times(names, sources, one), one))
