@@ -238,7 +238,8 @@ class AbandonedFolds:
         """Stop running folds, and write what was learned."""
         for task in self._ongoing:
             task.cancel()
-        await asyncio.gather(*self._ongoing, return_exceptions=True)  # one that has just ended begins to write
+        if self._ongoing:  # one that has just ended begins to write; `gather` would not wait for that, since it is done
+            await asyncio.wait(self._ongoing)
         if self._writing:
             _, late = await asyncio.wait(self._writing, timeout=_FAREWELL)
             for writing in late:

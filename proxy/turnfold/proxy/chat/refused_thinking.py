@@ -4,7 +4,7 @@ This module only remembers it; ``sending`` leaves it out. A client may keep thin
 as Claude Code does after its own compaction. It would leave the thinking out once it saw the error, but Turnfold sends such a
 request again without it, so the client never sees one. Thinking of later answers fits: it follows what was sent then.
 
-The memory is one process's: others are refused once more.
+The memory is one process's: others are refused once more. A request that is read in another process is not looked at.
 """
 
 from __future__ import annotations
