@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from starlette.types import Receive, Scope, Send
 
-from tests.proxy.harness import ProxyServer, StartProxy, UpstreamServer, reply, until
+from tests.proxy.harness import ProxyServer, StartProxy, UpstreamServer, call, reply, until
 from tests.support.messages_api import Bindings, refusals
 from tests.support.warm import warm_fold
 from tests.support.words import prose
@@ -304,3 +304,6 @@ def test_thinking_that_was_refused_once_is_not_sent_again(upstream: UpstreamServ
     other = client.with_options(api_key="another")
     assert other.messages.create(model="claude-opus-5-5", max_tokens=9, messages=messages).content[0].text == "ok"
     assert len(upstream.seen) == 7  # what one tenant's were refused says nothing of another's
+    assert call(proxy.origin, "DELETE", "/v1/data", None, [("x-api-key", "sk-ant-user")]).status == 200
+    assert client.messages.create(model="claude-opus-5-5", max_tokens=9, messages=messages).content[0].text == "ok"
+    assert len(upstream.seen) == 9  # refused once more, as nothing is remembered

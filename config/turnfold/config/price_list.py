@@ -128,7 +128,7 @@ def look_up(model: str, url: str) -> PricedModel | None:
         return _lacking(name) or _find(name, None, _OPENAI) or (base and replace(base, guessed=True))
     there = _provider_at(url) if url else None
     names = list(candidates(model))
-    lacking = (_lacking(bare_name(model)) for _ in (0,) if there in (None, _OPENAI, _AZURE))
+    lacking = map(_lacking, (bare_name(model),) if there in (None, _OPENAI, _AZURE) else ())
     by_upstream = (_find(name, url) for name in names if url)
     sellers = (maker for maker in providers(model) if maker or not is_hosted(model))
     by_name = (_find(name, None, maker) for maker in sellers for name in names)

@@ -55,6 +55,7 @@ _JSON: Final = "{}"
 _MOST_NEEDED: Final = 3  # messages with the same frame
 _MOST_RUN: Final = 8
 _MOST_OPENING: Final = 400  # characters
+_MOST_OPENINGS: Final = 64  # more of them are no habit
 _LEAST_NAMED: Final = 3  # characters of a frame that instructions name
 
 
@@ -166,9 +167,9 @@ def _step(message: Speaker, index: int, call: str | None, now: Reports) -> Repor
 
 def _with_a_persons(message: Speaker, now: Reports) -> Reports:
     opened = _opening(message.own[:_MOST_OPENING].lstrip())
-    mark = _mark(opened) if opened else ""
-    openings = now.openings if not mark or mark in now.openings else now.openings | {mark}
-    return now._replace(run=(), openings=openings) if now.run or openings is not now.openings else now
+    if opened and len(now.openings) < _MOST_OPENINGS and (mark := _mark(opened)) not in now.openings:
+        return now._replace(run=(), openings=now.openings | {mark})
+    return now._replace(run=()) if now.run else now
 
 
 def _judge(new: _PossibleReport, call: str, now: Reports) -> Reports:

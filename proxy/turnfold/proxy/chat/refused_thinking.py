@@ -29,6 +29,10 @@ class RefusedThinking:
         for index in sent.reasoning:
             self._known.put(spot.tenant, (spot, sent[index].key), True)
 
+    def forget(self) -> None:
+        """Forget all messages: an upstream refuses their thinking once more."""
+        self._known.clear()
+
     def among(self, spot: UpstreamModel, messages: Messages) -> frozenset[int]:
         """Indices of the messages whose thinking was refused."""
         known = self._known

@@ -87,6 +87,10 @@ class Sending:
         self._told: FairMemory[UpstreamModel, float] = FairMemory(_MOST_TOLD)
         self._refused = RefusedThinking()
 
+    def forget_in_memory(self) -> None:
+        """Forget what upstreams have refused."""
+        self._refused.forget()
+
     async def send_request(self, exchange: Exchange) -> Exchange:
         """Send it, and read the beginning of the answer if that may report a full context.
 

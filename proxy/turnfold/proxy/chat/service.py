@@ -162,6 +162,7 @@ class Service:
         self._folding.memo.clear()
         self._decisions.forget_in_memory()
         self._abandoned.forget_in_memory()
+        self._sending.forget_in_memory()
         if self._elsewhere is not None:
             self._elsewhere.forget_in_memory()
 
