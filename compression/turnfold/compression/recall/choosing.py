@@ -11,7 +11,7 @@ one for a work of the chat all of it (``wholes.works``).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -71,39 +71,92 @@ def recall(
         return Quoted()
     index = passage_index.build(sources, memo)
     asking, work = _asking(sources, index, question, fill, tuning), find_whole(sources, index, question, count, memo)
-    most, room = budget, budget - fence_tokens(count)
-    ranking = _ranked(asking, room, work, present, count, memo)
-    if ranking is None:
+    bearing = _ranked(asking, budget - fence_tokens(count), work, present, count, memo)
+    if bearing is None:
         return Quoted()
-    budget = budget if fill or ranking.is_whole else asking.room(budget)
-    replaced = _replaced(index, [*sources, *question.behind], memo)
-    quotes = _in_force(ranking.quotes, index, replaced)
-    apart = (first := len(quotes.worth)) + np.array(repeated(work, sources, present, question.held), np.int64)
-    if asks_for_whole := (question.work is not None or bool(work.quotes)):
-        quotes = with_work(quotes, index, work)
-    held = _held_beside(work, present, question)
-    quotes = with_behind(quotes, index, sources, question.behind, held, memo)
-
-    def tokens_of(quotes: RankedQuotes) -> QuoteTokens:
-        tokens = QuoteTokens((*sources, *question.behind), count, index, held, quotes.more, replaced, cut=work.cut)
-        release(tokens, quotes, index, sources, memo)
-        tokens.keep_apart(apart)
-        if ranking.has_ledger:
-            release_ledger(tokens, index, sources, room, memo)
-        return tokens
-
-    fitting = tokens_of(quotes)
-    if asks_for_whole and not fill:
-        beside = budget if work.beside is None else min(budget, work.beside)
-        budget = max(beside, min(question.whole_room, beside + _needed(work, first, fitting)))
-    found = render_quotes(chosen := choose_quotes(quotes, budget, fitting), budget, fitting)
-    may_update = asking.is_talk and not (asks_for_whole or ranking.is_whole)
-    if may_update and (newest := asking.newest(found.quotes, quotes, held, memo)):
-        tokens = tokens_of(with_abreast(quotes, newest)[0]) if newest.behind else fitting
-        found = _fit_with(newest, quotes, chosen, budget, most, tokens) or found
+    found = _QuoteCandidates.of(asking, work, bearing, present, count, memo).quoted(budget)
     if found.text and isinstance(count, ModelCounter):
         count_tail(found.text, dict(zip(count.vocabularies, found.counts, strict=True)), memo)
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class _QuoteCandidates:
+    """What the quotes for a question are chosen from.
+
+    Attributes:
+        bearing: the passages that bear on it.
+        quotes: these in force, with what is quoted along with them, and the work that it requests.
+        work: the work that it requests as a whole, if any.
+        first: the number of the work's first quote.
+        apart: quotes that repeat a part of the work, which are counted on their own.
+        held: what the request already holds.
+        replaced: tells quotes of lines that were edited since.
+    """
+
+    asking: AskedQuestion
+    bearing: _BearingQuotes
+    quotes: RankedQuotes
+    work: FoundWork
+    first: int
+    apart: Ints
+    held: Held
+    replaced: Callable[[Quote], bool] | None
+    count: Callable[[str], int]
+    memo: Memo
+
+    @classmethod
+    def of(
+        cls,
+        asking: AskedQuestion,
+        work: FoundWork,
+        bearing: _BearingQuotes,
+        present: Sequence[str],
+        count: Callable[[str], int],
+        memo: Memo,
+    ) -> _QuoteCandidates:
+        sources, index, question = asking.sources, asking.index, asking.question
+        replaced = _replaced(index, [*sources, *question.behind], memo)
+        quotes = _in_force(bearing.quotes, index, replaced)
+        first = len(quotes.worth)
+        apart = first + np.array(repeated(work, sources, present, question.held), np.int64)
+        if _asks_for_whole(question, work):
+            quotes = with_work(quotes, index, work)
+        held = _held_beside(work, present, question)
+        quotes = with_behind(quotes, index, sources, question.behind, held, memo)
+        return cls(asking, bearing, quotes, work, first, apart, held, replaced, count, memo)
+
+    def quoted(self, most: int) -> Quoted:
+        """The quotes that fit, in at most so many tokens; a work has room of its own."""
+        asking, work, question = self.asking, self.work, self.asking.question
+        asks_for_whole, is_whole = _asks_for_whole(question, work), self.bearing.is_whole
+        budget = most if asking.fill or is_whole else asking.room(most)
+        fitting = self._tokens(self.quotes, most)
+        if asks_for_whole and not asking.fill:
+            beside = budget if work.beside is None else min(budget, work.beside)
+            budget = max(beside, min(question.whole_room, beside + _needed(work, self.first, fitting)))
+        found = render_quotes(chosen := choose_quotes(self.quotes, budget, fitting), budget, fitting)
+        if not asking.is_talk or asks_for_whole or is_whole:
+            return found
+        newest = asking.newest(found.quotes, self.quotes, self.held, self.memo)
+        if not newest:
+            return found
+        tokens = self._tokens(with_abreast(self.quotes, newest)[0], most) if newest.behind else fitting
+        return _fit_with(newest, self.quotes, chosen, budget, most, tokens) or found
+
+    def _tokens(self, quotes: RankedQuotes, most: int) -> QuoteTokens:
+        """What the quotes of a ranking take."""
+        sources, index, behind = self.asking.sources, self.asking.index, self.asking.question.behind
+        found = QuoteTokens((*sources, *behind), self.count, index, self.held, quotes.more, self.replaced, cut=self.work.cut)
+        release(found, quotes, index, sources, self.memo)
+        found.keep_apart(self.apart)
+        if self.bearing.has_ledger:
+            release_ledger(found, index, sources, most - fence_tokens(self.count), self.memo)
+        return found
+
+
+def _asks_for_whole(question: Question, work: FoundWork) -> bool:
+    return question.work is not None or bool(work.quotes)
 
 
 def _held_beside(work: FoundWork, present: Sequence[str], question: Question) -> Held:
