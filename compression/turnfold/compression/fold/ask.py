@@ -76,33 +76,18 @@ def recall_for(
         budget: most tokens of the text.
         works: most tokens of the text if it quotes a work requested as a whole, or all rows of a question.
     """
-    conversation, cut, options, memo = given.conversation, given.cut, given.options, given.memo
-    messages = conversation.messages
+    messages, cut, options, memo = given.conversation.messages, given.cut, given.options, given.memo
     indices, folded, name = _remembered(messages, cut, asker, stays, options, memo)
-    user = cut[asker.unit].start
-    like = _likeness(options, user, indices)
-    behind = quotables(messages[(indices[-1] + 1 if indices else 0) : user])
-    all_changed = present.changed.issuperset(indices)  # the usual case
-    held = frozenset(() if all_changed else [n for n, index in enumerate(indices) if index not in present.changed])
-    before = _exchange(messages[:user])
-    work = _work(messages[user], before) if works else None
-    request = _request(messages, user)
-    standing = _standing(messages, cut, stays, indices)
-    fill = options.budget is not None
-    loop = _loop(messages, user, indices) if fill else None
-    question = Question(messages[user].own, before, like, work, behind, held, request, works, standing, loop)
-    tuning = _tuning(options)
+    question = _question(given, asker, stays, indices, present, works)
+    fill, tuning = options.budget is not None, _tuning(options)
     count = tokens.counter_for_model(options.model)
-    beside = (*behind, *(s for _, s in standing), *(loop.newest if loop else ()))
-    since = digest(b"".join([s.key for s in beside]).hex()).hex()
-    names = (question.text, request, tuple([s.key for s in question.before]), name, present.texts, held, since, work is not None)
 
     def make() -> Recall:
         found = recall(folded, question, budget, present.texts, count, memo, fill=fill, tuning=tuning)
         border_tokens = dict(zip(count.vocabularies, found.counts, strict=False)).get(tokens.BORDER_ENCODING)
-        return Recall(found.text, found.passages, any(like), border_tokens)
+        return Recall(found.text, found.passages, any(question.likeness), border_tokens)
 
-    asked = (names, like, budget, works, fill, tuning, options.model)
+    asked = (*_names(question), name, present.texts, budget, works, fill, tuning, options.model)
     key = ("recall", b"".join(messages.keys[:_TELLING]))
     known: dict[Hashable, Recall] = memo.find(key) or {}
     found = known.get(asked)
@@ -111,6 +96,40 @@ def recall_for(
         newest = {asked: found, **dict(islice(known.items(), askers + _SPARE - 1))}
         memo.put(key, newest, lambda kept: sum([2000 + 2 * len(one.text) for one in kept.values()]))
     return found
+
+
+def _question(
+    given: FoldTask, asker: Asker, stays: frozenset[int], indices: Sequence[int], present: Present, works: int
+) -> Question:
+    """A user's message as recall takes it.
+
+    Args:
+        indices: the messages that recall may quote.
+    """
+    messages, user = given.conversation.messages, given.cut[asker.unit].start
+    behind = quotables(messages[(indices[-1] + 1 if indices else 0) : user])
+    all_changed = present.changed.issuperset(indices)  # the usual case
+    before = _exchange(messages[:user])
+    return Question(
+        text=messages[user].own,
+        before=before,
+        likeness=_likeness(given.options, user, indices),
+        work=_work(messages[user], before) if works else None,
+        behind=behind,
+        held=frozenset(() if all_changed else [n for n, index in enumerate(indices) if index not in present.changed]),
+        request=_request(messages, user),
+        whole_room=works,
+        standing=_standing(messages, given.cut, stays, indices),
+        loop=_loop(messages, user, indices) if given.options.budget is not None else None,
+    )
+
+
+def _names(question: Question) -> tuple[Hashable, ...]:
+    """What tells a question from others about the same messages; the texts around it by their digests."""
+    newest = question.loop.newest if question.loop else ()
+    beside = (*question.behind, *(s for _, s in question.standing), *newest)
+    around = digest(b"".join([s.key for s in beside]).hex()).hex(), tuple([s.key for s in question.before])
+    return (question.text, question.request, *around, question.held, question.likeness, question.work is not None)
 
 
 def _standing(
