@@ -44,3 +44,19 @@ def test_the_answer_comes_with_what_was_asked(asked: str, answer: str, question:
     said[90:92] = [("user", "Tell me about the harbour."), ("assistant", lecture)]
     sources = [Source(role, text, digest(role, text)) for role, text in said]
     assert answer in recall(sources, Question(question), 600, (), count, Memo()).text
+
+
+def test_a_question_for_the_beginning_alone_gets_nothing_else() -> None:
+    said = [("user", "Which knots hold a hammock?"), ("assistant", "A bowline at both ends.")]
+    said += [("user", "How do I splice a rope?"), ("assistant", "Unlay the strands.")]
+    for turn in range(20):
+        said += [("user", f"My question on crane {turn}: {prose(turn, 'en', 2)}"), ("assistant", prose(500 + turn, "en", 2))]
+    sources, memo = [Source(role, text, digest(role, text)) for role, text in said], Memo()
+
+    def quoted(question: str) -> list[int]:
+        return [quote.source for quote in recall(sources, Question(question), 600, (), count, memo).quotes]
+
+    assert quoted("What was my very first question?") == [0, 1]
+    assert quoted("And what was my second question?") == [0, 2, 3]
+    about_cranes = quoted("What was my first question about crane 7?")
+    assert {0, 1, 18} < {*about_cranes}
