@@ -12,9 +12,9 @@ import pytest
 from tests.proxy.receipts import DAY, NOON, price, receipt
 from turnfold.compression.options import FoldOptions
 from turnfold.config.settings import StoreSettings
+from turnfold.proxy.books import rolling_up as rolling_up_module
 from turnfold.proxy.books.ledger import Ledger
 from turnfold.proxy.books.report import GROUPINGS, Query, report, report_csv
-from turnfold.proxy.books import rolling_up as rolling_up_module
 from turnfold.proxy.books.rolling_up import roll_up
 from turnfold.proxy.store import Batch, Key, Room, Store, StoreFailed
 from turnfold.proxy.store import sqlite as sqlite_module
