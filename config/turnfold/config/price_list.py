@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 # Providers whose model families may be guessed by name; a hoster's prices say nothing about a model with a similar name.
 _MAKERS: Final = ("openai", "anthropic", "google", "deepseek", "x-ai", "mistral")
+# Makers whose open weights others serve under the same names.
 _MAKERS_OF_WEIGHTS: Final = (*_MAKERS, "moonshotai")
 # OpenAI's embedding models. The price list finds them only by OpenAI's own address, but gateways use the same names.
 _EMBEDDING: Final = "text-embedding-"
