@@ -230,6 +230,52 @@ def test_names_as_clients_and_clouds_write_them(model: str, url: str, prices: tu
 
 
 @each(
+    ("model", "url", "base"),
+    [
+        # platform.claude.com, "Pricing", long context: twice the price for input and 1.5 times that for output from 200,000 on
+        ("claude-sonnet-4-20250514", "", 3),
+        ("us.anthropic.claude-sonnet-4-20250514-v1:0", "", 3),
+        ("us.anthropic.claude-sonnet-4-5-20250929-v1:0", "", 3.3),
+        ("anthropic/claude-sonnet-4.5", "https://openrouter.ai/api/v1", 3),
+    ],
+)
+def test_a_long_prompt_costs_more_wherever_sonnet_is_served(model: str, url: str, base: float) -> None:
+    def cost(prompt: int, completion: int = 0, cached: int = 0) -> float:
+        paid = dollars(model, TokenUse(prompt, completion, cached), NOW, url)
+        assert paid is not None
+        return paid * 1e6 / base
+
+    assert cost(200_000, 1_000) == pytest.approx(200_000 + 5_000)
+    assert cost(300_000) == pytest.approx(600_000)
+    assert cost(300_000, 1_000) == pytest.approx(600_000 + 7_500)
+    assert cost(300_000, 0, 300_000) == pytest.approx(60_000)
+
+
+@each(
+    ("model", "use", "price"),
+    [
+        # developers.openai.com, "Pricing": cached input of fine-tuned models, audio
+        ("ft:gpt-4.1-2025-04-14:acme::abc", TokenUse(10**6, 0, 10**6), 0.75),
+        ("ft:gpt-4.1-mini-2025-04-14:acme::abc", TokenUse(10**6, 0, 10**6), 0.2),
+        ("ft:gpt-4.1-nano-2025-04-14:acme::abc", TokenUse(10**6, 0, 10**6), 0.05),
+        ("ft:o4-mini-2025-04-16:acme::abc", TokenUse(10**6, 10**6, 0), 20),
+        ("ft:o4-mini-2025-04-16:acme::abc", TokenUse(10**6, 0, 10**6), 1),
+        ("ft:gpt-4-0613:acme::abc", TokenUse(10**6, 10**6, 0), 90),
+        ("ft:davinci-002:acme::abc", TokenUse(10**6, 10**6, 0), 24),
+        ("ft:babbage-002:acme::abc", TokenUse(10**6, 10**6, 0), 3.2),
+        ("gpt-4o-audio-preview", TokenUse(10**6, 10**6), 12.5),
+        ("gpt-4o-audio-preview", TokenUse(10**6, 10**6, audio=10**6, audio_completion=10**6), 120),
+        ("gpt-4o-audio-preview-2024-10-01", TokenUse(10**6, 10**6, audio=10**6, audio_completion=10**6), 300),
+        ("gpt-4o-mini-audio-preview", TokenUse(10**6, 10**6), 0.75),
+        ("gpt-4o-mini-audio-preview", TokenUse(10**6, 10**6, audio=10**6, audio_completion=10**6), 30),
+    ],
+)
+def test_prices_that_the_price_list_lacks(model: str, use: TokenUse, price: float) -> None:
+    assert dollars(model, use, NOW) == pytest.approx(price)
+    assert dollars(model, use, NOW, "https://somebody.openai.azure.com/openai/v1") == pytest.approx(price)
+
+
+@each(
     "model",
     [
         "deepseek-r1:14b",  # whoever serves the weights, it is not their maker
@@ -246,6 +292,7 @@ def test_names_as_clients_and_clouds_write_them(model: str, url: str, prices: tu
         "google/gemma-3-27b-it",  # free at Google, not elsewhere
         "mixtral:8x7b",
         "command-r-plus:latest",
+        "kimi-k2",
         "github_copilot/gpt-4o",  # a subscription
         "claude-3-5-sonnet-mytune",  # a longer name is another model
         "gpt-5-nano-of-ours",
@@ -256,6 +303,11 @@ def test_names_as_clients_and_clouds_write_them(model: str, url: str, prices: tu
 )
 def test_a_model_without_a_price_is_not_billed_as_another(model: str) -> None:
     assert dollars(model, TokenUse(1000, 10), NOW) is None
+
+
+@each("model", ["gpt-oss-120b", "DeepSeek-R1-0528", "kimi-k2"])
+def test_weights_that_anyone_may_serve_have_no_price_of_their_maker_at_azure(model: str) -> None:
+    assert dollars(model, TokenUse(1000, 10), NOW, "https://somebody.openai.azure.com/openai/v1") is None
 
 
 @each(

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 # Providers whose model families may be guessed by name; a hoster's prices say nothing about a model with a similar name.
 _MAKERS: Final = ("openai", "anthropic", "google", "deepseek", "x-ai", "mistral")
+# Makers whose open weights others serve under the same names.
+_MAKERS_OF_WEIGHTS: Final = (*_MAKERS, "moonshotai")
 # OpenAI's embedding models. The price list finds them only by OpenAI's own address, but gateways use the same names.
 _EMBEDDING: Final = "text-embedding-"
 _OPENAI, _AZURE, _BEDROCK = "openai", "azure", "aws"
@@ -104,7 +106,7 @@ def _find(name: str, url: str | None, maker: str | None = None, guessed: bool = 
     if info is None:
         return None
     elsewhere = not any(info is one for one in provider.models)  # a maker's price, for a model that somebody else hosts
-    if is_open_weights(bare_name(name)) and (elsewhere or (url is None and provider.id in _MAKERS)):
+    if is_open_weights(bare_name(name)) and (elsewhere or (url is None and provider.id in _MAKERS_OF_WEIGHTS)):
         return None
     return PricedModel(provider, _with_long_context(info), guessed or is_derived(name, info.id))
 

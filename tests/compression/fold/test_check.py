@@ -205,3 +205,14 @@ def test_a_result_that_came_empty_may_get_a_mark() -> None:
     check(blocks(empty, filled), blocks(marked_one, filled), frozenset({"marks-invented"}))
     with pytest.raises(FoldRejected, match="message-emptied"):
         check(blocks(empty, filled), blocks(empty, {**empty, "tool_use_id": "u"}), frozenset({"keys-invented"}))
+
+
+def test_an_instruction_amid_the_messages_may_go_behind_the_next_user() -> None:
+    def read(*messages: Message) -> Conversation:
+        return MESSAGES.read(encode([*messages]), Memo())
+
+    old = read(X, S, assistant(), user("y"), assistant("So."), ASK)
+    assert any(message.placed for message in old.messages)
+    check(old, read(user("y"), S, assistant("So."), ASK))
+    with pytest.raises(FoldRejected, match="message-invented"):
+        check(old, read(X, S, assistant(), user("y"), assistant("So."), user("z"), assistant("Ah."), ASK))

@@ -15,7 +15,13 @@ from tests.support.known_folds import fold_request
 from tests.support.warm import WARM
 from tests.support.words import prose
 from turnfold.compression.fold import unfold
+from turnfold.compression.memo import Memo, digest
 from turnfold.compression.options import CachePrices, FoldOptions
+from turnfold.compression.recall.choosing import recall
+from turnfold.compression.recall.question import Question, WantedWork
+from turnfold.compression.text.dialogue.wanted.works import asked_work, named_work
+from turnfold.compression.text.quotes import Source
+from turnfold.compression.tokens import count
 
 _ACK: Final = "Thank you, I have read it. What shall I do with it?"
 _REPORT: Final = "Inspection report of Dunmore Mill"
@@ -157,3 +163,27 @@ def test_it_is_the_text_that_the_message_before_asked_for(question: str) -> None
     folded = fold_request(encode([*body, {"role": "user", "content": question}]), FoldOptions(model="gpt-4o"), WARM)
     sent = "\n".join(message.text for message in folded.forwarded.messages)
     assert all(one in sent for one in _paragraphs(essay))
+
+
+def test_of_several_texts_only_the_one_that_is_meant_is_there() -> None:
+    said: list[tuple[str, str]] = []
+    for n, title in enumerate((_ESSAY, _DEEDS[0], _REPORT, "Remarks on the south pier")):
+        said += [
+            ("user", _text(title, 100 * n, 5)),
+            ("assistant", _ACK),
+            ("user", prose(n, "en", 2)),
+            ("assistant", prose(n, "de", 2)),
+        ]
+    sources, memo = [Source(role, text, digest(role, text)) for role, text in said], Memo()
+    for question, title in (
+        ("Shorten the text I pasted.", "Remarks on the south pier"),
+        ("Summarize the report.", _REPORT),
+        ("Should I sign the lease?", _DEEDS[0]),
+    ):
+        work = asked_work(question.lower()) or named_work(question.lower())
+        assert work is not None
+        asked = Question(question, work=WantedWork(work, is_whole=True), whole_room=4_000)
+        quoted = recall(sources, asked, 60, (), count, memo).text
+        assert [one for one, (_, text) in enumerate(said) if text.partition("\n")[0] in quoted and "\n" in text] == [
+            next(n for n, (_, text) in enumerate(said) if text.startswith(title))
+        ]

@@ -20,7 +20,7 @@ from tests.support.warm import WARM
 from tests.support.words import prose
 from turnfold.compression.fold import unfold
 from turnfold.compression.options import CachePrices, FoldOptions
-from turnfold.compression.text.dialogue.wanted.works import asked_work
+from turnfold.compression.text.dialogue.wanted.works import asked_work, has_form, named_work
 from turnfold.compression.text.words import fold
 
 _WORKS: Final = {
@@ -183,3 +183,10 @@ def test_a_text_that_stands_in_its_request_is_no_work_of_the_chat(question: str)
 )
 def test_a_work_that_is_named_in_front_of_a_quoted_text_is_wanted(question: str) -> None:
     assert asked_work(fold(question)) is not None
+
+
+def test_a_letter_is_told_by_its_salutation() -> None:
+    work = named_work("what did i demand in the letter?")
+    assert work is not None
+    assert has_form("Dear Ada,\n\nthank you for the boat.", work)
+    assert not has_form("My dear boat is red.", work)

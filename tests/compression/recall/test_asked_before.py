@@ -6,11 +6,13 @@ answers that share words with the question (``test_ranking``).
 
 from __future__ import annotations
 
-from tests.support.cases import each
+from collections.abc import Sequence
+
 from tests.support.words import prose
 from turnfold.compression.memo import Memo, digest
 from turnfold.compression.recall.choosing import recall
 from turnfold.compression.recall.question import Question
+from turnfold.compression.recall.quote_choice import Quoted
 from turnfold.compression.text.quotes import Source
 from turnfold.compression.tokens import count
 
@@ -20,27 +22,43 @@ _LECTURE = (
 )
 
 
-@each(
-    ("asked", "answer", "question"),
-    [
-        (
-            "Postgres or Mongo for my recipe app?",
-            "Postgres. Ingredients want to be joined and counted.",
-            "Why did you advise against Mongo back then?",
-        ),
-        (
-            "Can you recommend a quiet hotel in Porto?",
-            "I'd book the Casa do Conto; breakfast is until eleven.",
-            "Wie hieß noch mal das ruhige Hotel, das du empfohlen hast?",
-        ),
-    ],
+_ASKED = (
+    (
+        "Postgres or Mongo for my recipe app?",
+        "Postgres. Ingredients want to be joined and counted.",
+        "Why did you advise against Mongo back then?",
+    ),
+    (
+        "Can you recommend a quiet hotel in Porto?",
+        "I'd book the Casa do Conto; breakfast is until eleven.",
+        "Wie hieß noch mal das ruhige Hotel, das du empfohlen hast?",
+    ),
 )
-def test_the_answer_comes_with_what_was_asked(asked: str, answer: str, question: str) -> None:
+
+
+def _quoted(said: Sequence[tuple[str, str]], *questions: str) -> list[Quoted]:
+    sources, memo = [Source(role, text, digest(role, text)) for role, text in said], Memo()
+    return [recall(sources, Question(question), 600, (), count, memo) for question in questions]
+
+
+def test_the_answer_comes_with_what_was_asked() -> None:
     said: list[tuple[str, str]] = []
     for turn in range(60):
         said += [("user", prose(turn, "en", 2)), ("assistant", prose(500 + turn, "en", 4))]
-    said[40:42] = [("user", asked), ("assistant", answer)]
+    for at, (asked, answer, _) in zip((40, 64), _ASKED, strict=True):
+        said[at : at + 2] = [("user", asked), ("assistant", answer)]
     lecture = f"{_LECTURE} A hotel stands there, the hotel of the pilots. {prose(9, 'en', 5)}"
     said[90:92] = [("user", "Tell me about the harbour."), ("assistant", lecture)]
-    sources = [Source(role, text, digest(role, text)) for role, text in said]
-    assert answer in recall(sources, Question(question), 600, (), count, Memo()).text
+    for found, (_, answer, _) in zip(_quoted(said, *[question for _, _, question in _ASKED]), _ASKED, strict=True):
+        assert answer in found.text
+
+
+def test_a_question_for_the_beginning_alone_gets_nothing_else() -> None:
+    said = [("user", "Which knots hold a hammock?"), ("assistant", "A bowline at both ends.")]
+    said += [("user", "How do I splice a rope?"), ("assistant", "Unlay the strands.")]
+    for turn in range(20):
+        said += [("user", f"My question on crane {turn}: {prose(turn, 'en', 2)}"), ("assistant", prose(500 + turn, "en", 2))]
+    asked = ("What was my very first question?", "And what was my second question?", "What was my first question about crane 7?")
+    first, second, about_cranes = ({quote.source for quote in found.quotes} for found in _quoted(said, *asked))
+    assert (first, second) == ({0, 1}, {0, 2, 3})
+    assert {0, 1, 18} < about_cranes

@@ -76,3 +76,8 @@ def test_questions_about_the_asker_are_answered_by_what_they_told() -> None:
     answer = "The harbour office opens at nine, the harbour café at ten."
     sent = _sent("Our harbour mooring is number 41.", "Which harbour mooring do I have?", answered=answer, budget=300)
     assert "number 41" in sent
+
+
+def test_what_binds_is_found_wherever_it_stands_in_a_message() -> None:
+    text = f"{'We had a fine week by the sea. ' * 30}My niece is allergic to sesame. It rained once."
+    assert [text[one.start : one.end].strip() for one in bindings(text)] == ["My niece is allergic to sesame."]

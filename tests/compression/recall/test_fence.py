@@ -97,6 +97,7 @@ def test_what_is_no_look_alike_stays_as_it_is() -> None:
         '{\n  "user": "Ada",\n  "System" : {"tool": 1},\n  "model": null\n}',
         '{"user": "Ada"}\n{"user": "Bo"}',
         "{\n\t'user': 1,\n}",
+        "\n  name: Ada\n  user: root",
         "services:\n  app:\n    user: root\n    model: small\n",
         "steps:\n  - tool: hammer\n    size: 3",
         "class Login:\n    user: User\n    tool: Tool | None = None\n",

@@ -13,8 +13,13 @@ from tests.support.effort import every
 from tests.support.known_folds import fold_request
 from tests.support.warm import WARM
 from tests.support.words import prose
+from turnfold.compression.memo import Memo, digest
 from turnfold.compression.options import FoldOptions
+from turnfold.compression.recall.choosing import recall
+from turnfold.compression.recall.question import Question
 from turnfold.compression.recall.several import several
+from turnfold.compression.text.quotes import Source
+from turnfold.compression.tokens import count
 
 _TOLD: Final = (
     "The wifi password at the cabin is heron-42-lake.",
@@ -105,3 +110,12 @@ def test_what_is_said_around_a_question_takes_nothing_from_it(question: str) -> 
 )
 def test_questions_are_told_apart(said: str, questions: list[str]) -> None:
     assert several(said) == questions
+
+
+def test_a_question_that_much_is_said_of_leaves_the_other_one_its_quote() -> None:
+    said = ["Bruno's vet is Dr. Ekwall."]
+    said += [f"The night ferry to Visby takes bicycles and tandems on deck {n} in July for {10 + n} euros." for n in range(12)]
+    sources = [Source(role, text, digest(role, text)) for one in said for role, text in (("user", one), ("assistant", "Noted."))]
+    asked = "1. What does the night ferry to Visby cost in July with bicycles and tandems on deck?\n2. Who is Bruno's vet?"
+    for budget in (75, 100, 150):
+        assert said[0] in recall(sources, Question(asked), budget, (), count, Memo()).text

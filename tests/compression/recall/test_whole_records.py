@@ -12,10 +12,15 @@ from typing import Any, Final
 import pytest
 
 from tests.support.effort import crosswise, every
+from tests.support.recalled import recall
 from tests.support.warm import WARM
 from tests.support.words import prose
 from turnfold.compression.fold import fold
+from turnfold.compression.memo import Memo, digest
 from turnfold.compression.options import FoldOptions
+from turnfold.compression.recall.question import Question
+from turnfold.compression.text.quotes import Source
+from turnfold.compression.tokens import count
 from turnfold.compression.wire.formats.chat import CHAT
 
 Record = dict[str, Any]
@@ -90,3 +95,19 @@ def _stand_together(text: str, *said: str) -> bool:
     """Whether two texts stand within a record's length."""
     names, values = ([m.start() for m in re.finditer(re.escape(one), text)] for one in said)
     return any(abs(at - other) < 2500 for at in names for other in values)
+
+
+def test_the_json_that_a_message_wants_changed_is_quoted_in_its_newest_form() -> None:
+    berths = '{"service": "harbour", "port": 8080, "berths": ["north", "south"], "tide_margin": 30}'
+    crew = '{"crew": [{"name": "Ada", "shift": "night"}, {"name": "Bo", "shift": "day"}], "season": 2031}'
+    answers = [berths, prose(500, "en", 3), berths.replace("8080", "9090"), crew, prose(501, "en", 3)]
+    said = [one for n, answer in enumerate(answers) for one in (("user", prose(n, "en", 2)), ("assistant", answer))]
+    sources, memo = [Source(role, text, digest(role, text)) for role, text in said], Memo()
+    for question, place in (
+        ("Change the tide margin in the config object to 40.", 5),
+        ("Show me the JSON object with the berths again.", 5),
+        ("Add Cy on the night shift to the crew object.", 7),
+        ("Update the JSON.", 7),
+    ):
+        found = recall(sources, Question(question, whole_room=60), 30, (), count, memo)
+        assert [quote.source for quote in found] == [place]

@@ -30,6 +30,9 @@ _ORDERS = (
     "Her zaman Türkçe yaz.",
     "Ask me before you deploy.",
     "Make sure that every test has a name.",
+    "Hands off the lock file.",
+    "Deploys need my approval.",
+    "Finger weg von der Datenbank.",
 )
 _WORDS = sorted(word for word in ORDER_CUES | ORDER_SIGNS if word.isascii() and word.isalpha())
 _SAID = st.lists(st.sampled_from((*_WORDS, "we", "the", "it", "you", "use", "write", "pump")), min_size=1, max_size=9)

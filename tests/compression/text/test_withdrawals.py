@@ -25,6 +25,7 @@ def _pairs(*said: str) -> list[tuple[int, int]]:
         ("Then two nights in Hakone.", "Actually, forget what I said about Hakone. The kids would rather see Kanazawa."),
         ("J'aime bien la terracotta.", "Mon mari préfère le vert sauge. On abandonne la terracotta."),
         ("Play the rain sounds in the bedroom", "no more rain sounds, use the ocean ones"),
+        ("two boxes of mint", "cancel the box"),
         ("milk, eggs, rye bread", "remove the eggs, the neighbour gave us some"),
         ("We take the flight with Ryanair.", "Not the Ryanair one please, but any other"),
         ("Я вибрала: Соломія лікарка", "Соломія тепер не лікарка, а ветеринарка"),
@@ -61,6 +62,7 @@ def test_what_is_taken_back_is_found_by_its_name(old: str, new: str) -> None:
         ("Ich mag Tee.", ">Ok.", "Das ist nicht schlimm."),
         ("I took some pictures.", ">Nice.", "Cool! Don't forget to take some nice pictures now!"),
         ("No wonder you are tired.", ">Yes.", "No wonder. Now I can't wait for the summer."),
+        ("Put the planner on the wall.", ">Ok.", "cancel the plan"),
         # A word that most messages have tells nothing.
         *[("add apples", "add pears", "add plums", "add figs", "add nuts", "do not add, but wait")],
     ],

@@ -12,6 +12,7 @@ import pytest
 from tests.proxy.receipts import DAY, NOON, price, receipt
 from turnfold.compression.options import FoldOptions
 from turnfold.config.settings import StoreSettings
+from turnfold.proxy.books import rolling_up as rolling_up_module
 from turnfold.proxy.books.ledger import Ledger
 from turnfold.proxy.books.report import GROUPINGS, Query, report, report_csv
 from turnfold.proxy.books.rolling_up import roll_up
@@ -104,6 +105,23 @@ async def test_within_a_day_the_newest_stay_whatever_they_are_called() -> None:
         assert [name for name in await conversations(store) if name != "(other)"] == [f"c{n:05}" for n in range(100 - gone)]
     finally:
         SmallStore.limit = 10**9
+
+
+async def test_of_a_day_with_many_receipts_only_the_newest_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Read(MemoryStore):
+        lines = 0
+
+        async def newest(self, name: str, skip: int = 0, limit: int = 100) -> list[bytes]:
+            found = await super().newest(name, skip, limit)
+            self.lines += len(found)
+            return found
+
+    monkeypatch.setattr(rolling_up_module, "_MOST_READ", 6)
+    monkeypatch.setattr(rolling_up_module, "_PAGE", 2)
+    store = Read(capacity=10_000)
+    await talk(store, itertools.count(), 20, NOON)
+    assert await roll_up(store) == 20
+    assert store.lines == 6
 
 
 async def test_a_conversation_that_goes_on_has_what_came_later_as_its_own() -> None:

@@ -278,3 +278,49 @@ def test_a_deletion_that_another_release_announced_is_heeded() -> None:
     assert not written.covers("anna", "c-1", NOON + 0.1)
     assert not written.covers("anna", "c-2", NOON)
     assert not written.covers("bert", "c-1", NOON)
+
+
+class TakenOver:
+    """Implements ``NewestWrites``: once it is lost, another server lacks everything."""
+
+    def __init__(self) -> None:
+        self.held: list[tuple[Batch, float]] = []
+        self.lost = False
+
+    def add(self, batch: Batch, built: float) -> None:
+        self.held.append((batch, built))
+
+    def to_repeat(self) -> list[tuple[Batch, float]]:
+        return self.held if self.lost else []
+
+    def repeated(self) -> None:
+        self.lost = False
+
+
+async def test_what_was_deleted_is_not_written_to_a_server_that_takes_over() -> None:
+    class Noting(MemoryStore):
+        async def record(self, batch: Batch) -> None:
+            written.append(batch)
+            await super().record(batch)
+
+    written: list[Batch] = []
+    settings = StoreSettings()
+    store = OpenStore(Noting(), settings)
+    deletions, newest = Deletions(store.patient), TakenOver()
+    ledger = Ledger(store, settings, dollars, erasures=BookKeeping(deletions, store.patient), newest=newest)
+    for tenant in ("anna", "bert"):
+        ledger.record(receipt(tenant=tenant, conversation="c/1", at=time.time()), ())
+    assert await ledger.flush()
+    first = [*written]
+    await Forgetting(store, ledger, deletions).forget("anna")
+    written.clear()
+    newest.lost = True
+    assert await ledger.flush()
+    assert not newest.lost
+    assert [batch.id for batch in written] == [batch.id for batch in first]
+    for batches, left in ((first, {"anna", "bert"}), (written, {"bert"})):
+        text = repr([(batch.items, batch.lines, batch.additions) for batch in batches])
+        assert {name for name in ("anna", "bert") if name in text} == left
+    assert await ledger.flush()
+    assert len(written) == len(first)
+    await store.close()

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from turnfold.compression.calibration import Learned
+from turnfold.compression.fit.unpriced import Attached
 from turnfold.proxy.learning.window_records import UpstreamModel
 from turnfold.proxy.learning.windows import Windows
 from turnfold.proxy.store.base import Item, Key, StoreUnavailable
@@ -375,3 +376,12 @@ def test_the_longest_report_of_a_conversation_is_its_own() -> None:
     assert windows.longest_report(SPOT._replace(tenant="t2"), "a") == windows.longest_report(SPOT, None) == (0, 0)
     windows.forget_in_memory(lambda tenant: tenant == SPOT.tenant)
     assert windows.longest_report(SPOT, "a") == (0, 0)
+
+
+def test_growth_counts_from_the_last_report_with_the_same_attachments() -> None:
+    windows, picture = Windows(), (Attached("image", 900, False),)
+    assert windows.growth(SPOT, "c", picture, 1000, 1100) == (0, 0)
+    assert windows.growth(SPOT, "c", picture, 1500, 1700) == (500, 600)
+    assert windows.growth(SPOT, "d", picture, 1600, 1800) == windows.growth(SPOT, None, picture, 1600, 1800) == (0, 0)
+    assert windows.growth(SPOT, "c", (), 1600, 1800) == (0, 0)
+    assert windows.growth(SPOT, "c", (), 1610, 1820) == (10, 20)
