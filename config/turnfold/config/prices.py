@@ -19,7 +19,7 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
-from turnfold.compression.options import USUAL_LEAST, CachePrices
+from turnfold.compression.options import HOUR_WRITE, USUAL_LEAST, CachePrices
 from turnfold.config.model_names import bare_name, is_free, is_same_model, is_tuned, maker_name
 from turnfold.config.price_list import PricedModel, look_up, newest_prices, price_list
 from turnfold.config.settings import ModelSettings, Settings
@@ -33,7 +33,6 @@ _SOUND_IS_DEARER: Final = frozenset({"openai", "azure"})
 _USUAL_TIERS: Final = frozenset({"", "auto", "default", "on_demand", "standard", "standard_only"})
 #: Provider and tier that cost the same (Groq, "Flex processing").
 _SAME_PRICE: Final = frozenset({("groq", "flex")})
-_HOUR_WRITE: Final = 2.0  # of an input token's price (Anthropic, "Prompt caching": one-hour writes)
 
 # prompt_cache_breakpoint was introduced with version 5.6 of the gpt family (OpenAI, prompt caching guide).
 _GPT_VERSION: Final = re.compile(r"gpt-(\d{1,3})(?:\.(\d{1,3}))?(?:$|[-:@])")
@@ -268,7 +267,7 @@ def _bill(rates: _Flat, use: TokenUse) -> float:
 
 def _hour_surcharge(plain: float, written: float, use: TokenUse) -> float:
     """Surcharge for cache writes that last an hour, in dollars, from dollars per million tokens."""
-    return max(0.0, _HOUR_WRITE * plain - written) * use.written_hour / 1e6
+    return max(0.0, HOUR_WRITE * plain - written) * use.written_hour / 1e6
 
 
 def dollars(model: str, use: TokenUse, at: float, upstream_url: str = "", own: ModelSettings | None = None) -> float | None:
