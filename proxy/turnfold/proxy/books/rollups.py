@@ -87,6 +87,8 @@ class RequestCost:
         elapsed: seconds since the conversation's last request.
         folded: dollars that an observed request would have cost folded; None if unknown, or it was not observed.
         overdue: whether the conversation's folds have not paid by the time they should have.
+        reported: the request's dollars where the upstream says them; `paid` counts these.
+        listed: its dollars at list prices; None if unknown.
     """
 
     paid: float | None
@@ -98,6 +100,8 @@ class RequestCost:
     elapsed: float = 0.0
     overdue: bool = False
     folded: float | None = None
+    reported: float | None = None
+    listed: float | None = None
 
 
 UNPRICED: Final = RequestCost(None, None)
@@ -138,7 +142,19 @@ def _money(receipt: Receipt, priced: RequestCost) -> list[tuple[str, int]]:
         ("paid", round(priced.paid * NANO)),
         ("paid_own", round(priced.own * NANO)),
         ("without", round(priced.without * NANO)),
+        *_reported(priced),
     ]
+
+
+def _reported(priced: RequestCost) -> list[tuple[str, int]]:
+    """Dollars that the upstream says, and beside those what list prices come to."""
+    if priced.reported is None:
+        return []
+    told = round(priced.reported * NANO)
+    found = [("reported", 1), ("paid_reported", told)]
+    if priced.listed is None:
+        return found
+    return [*found, ("compared_reported", told), ("compared_listed", round(priced.listed * NANO))]
 
 
 def _observed(receipt: Receipt, priced: RequestCost) -> list[tuple[str, int]]:
