@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import time
 from typing import Final
 
-from turnfold.proxy.books.rolling_up import roll_up
+from turnfold.proxy.books.rolling_up import roll_up, roll_up_hours
 from turnfold.proxy.store.base import Store, StoreError
 
 _PAUSE: Final = 60.0  # seconds
@@ -27,3 +28,4 @@ async def sweep_from_time_to_time(store: Store, pause: float = _PAUSE) -> None:
         with contextlib.suppress(StoreError):  # a store that is down sweeps with its next write
             await store.sweep()
             await roll_up(store)
+            await roll_up_hours(store, time.time())
