@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_left
+from dataclasses import replace
 from typing import Any, Final
 
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from tests.support.warm import WARM
 from tests.support.words import prose
 from turnfold.compression.fold import Folded, fold
-from turnfold.compression.options import CachePrices, FoldOptions
+from turnfold.compression.options import CachePrices, FoldDecision, FoldOptions, Warmth
 from turnfold.compression.wire.formats.chat import CHAT
 from turnfold.compression.wire.formats.messages import MESSAGES
 
@@ -96,3 +97,42 @@ def test_quotes_stay_where_a_cache_may_have_the_answer_behind_them() -> None:
 def _recalled(folded: Folded) -> list[str]:
     """The user's messages with quotes behind them."""
     return [folded.conversation.messages[index].text for index in sorted(folded.recalls)]
+
+
+# ---------------------------------------------------------------- upstreams of which nothing is known yet
+
+_UNKNOWN: Final = FoldOptions(
+    model="somebody-large-2",
+    prices_if_cached=CachePrices(0.1, 1.0),
+    cache_hit_share=0.7,
+    belief=FoldDecision(Warmth(0.7, 1.0)),
+)
+
+
+def _agent(steps: int, first: int = 40) -> dict[str, Any]:
+    """A task, and steps with results of some 3,000 tokens each."""
+    messages: list[dict[str, Any]] = [{"role": "user", "content": f"Find the fault. {prose(1, 'en', first)}"}]
+    for step in range(steps):
+        call = {"id": f"c{step}", "type": "function", "function": {"name": "log", "arguments": f'{{"n": {step}}}'}}
+        lines = "\n".join(f"2026-10-0{n % 9} step {step} {prose(100 * step + n, 'en', 1)}" for n in range(130))
+        messages += [
+            {"role": "assistant", "content": None, "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": f"c{step}", "content": lines},
+        ]
+    return {"model": "somebody-large-2", "messages": messages}
+
+
+def _events(steps: int, options: FoldOptions = _UNKNOWN) -> int:
+    return fold(CHAT.read(json.dumps(_agent(steps)).encode(), WARM), options, WARM).events
+
+
+def test_nothing_is_risked_before_requests_could_show_whether_there_is_a_cache() -> None:
+    sure = replace(_UNKNOWN, prices_if_cached=None)  # of which it is known that there is none
+    first = next(n for n in range(20) if _events(n, sure))
+    later = next(n for n in range(20) if _events(n))
+    assert first < later <= first + 2
+
+
+def test_a_budget_does_not_wait() -> None:
+    assert _events(2) == 0
+    assert _events(2, replace(_UNKNOWN, budget=4000)) > 0
