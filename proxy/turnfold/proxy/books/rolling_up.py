@@ -34,8 +34,6 @@ _CLAIM_TTL: Final = 50.0
 
 # Since when hours are told apart: written before older ones are deleted, so that no report takes a part of a day for all of it.
 _HOURS_SINCE: Final = Key("", "hours-since", "")
-_HOURS_CLAIM: Final = Key("", "hours-rolling-up", "")
-_HOURS_CLAIM_TTL: Final = 6 * 3600.0
 _HOURS_AT_ONCE: Final = 12
 _LONG: Final = 10 * 366 * 86400.0
 
@@ -52,7 +50,7 @@ async def roll_up(store: Store) -> int:
         StoreError: the store does not answer.
     """
     room = await store.room()
-    if room is None or room.used <= room.limit or not await _is_ours(store, _CLAIM, _CLAIM_TTL):
+    if room is None or room.used <= room.limit or not await _is_ours(store):
         return 0
     count, last = 0, ""
     async for day, done in _steps(store):
@@ -68,14 +66,13 @@ async def roll_up(store: Store) -> int:
 
 
 async def roll_up_hours(store: Store, now: float) -> int:
-    """Delete the totals of old hours, which those of their days have as well. Returns the number of tables.
+    """Delete the totals of old hours, which those of their days have as well. Returns the number of tables. Several processes may
+    do it at a time.
 
     Raises:
         StoreError: the store does not answer.
     """
     first = first_kept_hour(now)
-    if not await _is_ours(store, _HOURS_CLAIM, _HOURS_CLAIM_TTL):
-        return 0
     old = [name for name in (await store.names())[1] if is_hour_before(name, first)]
     if not old:
         return 0
@@ -101,9 +98,9 @@ async def hours_since(store: Store) -> float:
         return 0.0
 
 
-async def _is_ours(store: Store, claim: Key, ttl: float) -> bool:
+async def _is_ours(store: Store) -> bool:
     try:
-        return await store.swap(None, Item(claim, b"1", ttl))
+        return await store.swap(None, Item(_CLAIM, b"1", _CLAIM_TTL))
     except StoreFailed:  # it keeps nothing, or is too full even for this; merging twice does no harm
         return True
 
