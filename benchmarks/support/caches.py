@@ -178,10 +178,15 @@ class Cache:
     ends: tuple[int, ...] = ()
 
     def ask(self, prompt: Prompt, cold: bool = False) -> tuple[float, Cache]:
-        """The input cost of a request, in uncached input tokens of the model, and the cache after it."""
+        """The input cost of a request, in uncached input tokens of the model, and the cache after it.
+
+        Where caches hit at marks only, what stands behind the last mark is not written, nor what is too short to be kept.
+        """
         hit, after = self.look(prompt, cold)
-        prices = self.column.prices
-        return prices.read * hit + prices.write * (len(prompt.tokens) - hit), after
+        prices, size = self.column.prices, len(prompt.tokens)
+        end = max(hit, *prompt.marks, 0) if self.column.kind == "marks" else size
+        end = end if end >= self.column.least or self.column.kind != "marks" else 0
+        return prices.read * hit + prices.write * (end - hit) + (size - end), after
 
     def look(self, prompt: Prompt, cold: bool = False) -> tuple[int, Cache]:
         """How many tokens of a request come from the cache, and the cache after it.

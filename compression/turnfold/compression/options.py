@@ -9,13 +9,15 @@ Same messages and same options give the same bytes (law 5), so whatever can chan
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 #: Part of every fold's identity. A release that changes bytes raises it and says so in the changelog.
 ENGINE_VERSION: Final = 23
 #: Length in tokens of the shortest prefix that most providers cache.
 USUAL_LEAST: Final = 1024
+#: Price of a token that is kept for an hour, where providers charge for writes (Anthropic, "Prompt caching": twice the input).
+HOUR_WRITE: Final = 2.0
 _OURS: Final = 1.125  # our tokens for each token of a provider, at most
 
 
@@ -41,6 +43,10 @@ class CachePrices:
     def keeps(self, size: int) -> bool:
         """Whether a prompt with this many tokens may be cheaper when it is sent again."""
         return self.read < self.write and size >= self.cached_from
+
+    def for_an_hour(self) -> CachePrices:
+        """The same if what is written is kept for an hour; unchanged where writing costs nothing extra."""
+        return replace(self, write=max(self.write, HOUR_WRITE)) if self.write > 1 else self
 
     def reread(self, hit_share: float) -> float:
         """Expected price of sending an old token once more: ``h*r + (1-h)*w``."""

@@ -19,7 +19,7 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
-from turnfold.compression.options import USUAL_LEAST, CachePrices
+from turnfold.compression.options import HOUR_WRITE, USUAL_LEAST, CachePrices
 from turnfold.config.model_names import bare_name, is_free, is_same_model, is_tuned, maker_name
 from turnfold.config.price_list import PricedModel, look_up, newest_prices, price_list
 from turnfold.config.settings import ModelSettings, Settings
@@ -33,7 +33,6 @@ _SOUND_IS_DEARER: Final = frozenset({"openai", "azure"})
 _USUAL_TIERS: Final = frozenset({"", "auto", "default", "on_demand", "standard", "standard_only"})
 #: Provider and tier that cost the same (Groq, "Flex processing").
 _SAME_PRICE: Final = frozenset({("groq", "flex")})
-_HOUR_WRITE: Final = 2.0  # of an input token's price (Anthropic, "Prompt caching": one-hour writes)
 
 # prompt_cache_breakpoint was introduced with version 5.6 of the gpt family (OpenAI, prompt caching guide).
 _GPT_VERSION: Final = re.compile(r"gpt-(\d{1,3})(?:\.(\d{1,3}))?(?:$|[-:@])")
@@ -42,9 +41,15 @@ _FIRST_WITH_BREAKPOINTS: Final = (5, 6)
 # Processing in one region costs a tenth more: with OpenAI at the addresses of regions, for models released since March 5, 2026
 # (developers.openai.com, "Data residency"); with Anthropic where the answer's usage names the region (platform.claude.com, "Data
 # residency").
+# Google does so for Claude 4.5 and later, but at its global address (platform.claude.com, "Claude on Vertex AI").
 _IN_ONE_REGION: Final = 1.1
 _REGIONAL_HOST: Final = re.compile(r"https://[a-z]{2}\.api\.openai\.com(?:[:/]|$)", re.IGNORECASE)
 _FIRST_DEARER_IN_REGIONS: Final = (5, 4)
+_VERTEX_REGION: Final = re.compile(
+    r"https://(?:[a-z]+-[a-z]+\d+-aiplatform\.googleapis|aiplatform\.[a-z]{2}\.rep\.googleapis)\.com", re.IGNORECASE
+)
+_CLAUDE_VERSION: Final = re.compile(r"claude-[a-z]+-(\d{1,2})(?:-(\d{1,2}))?(?:$|[-@:])")
+_FIRST_CLAUDE_DEARER: Final = (4, 5)
 _REGION_OF_CLAUDE: Final = "us"
 
 _BEIJING: Final = timedelta(hours=8)
@@ -119,6 +124,12 @@ def _gpt_version(model: str) -> tuple[int, int]:
     return (int(match[1]), int(match[2] or 0)) if match else (0, 0)
 
 
+def _claude_version(model: str) -> tuple[int, int]:
+    """The version's numbers in the names since Claude 4; zeros for another model."""
+    match = _CLAUDE_VERSION.match(maker_name(model).replace(".", "-"))
+    return (int(match[1]), int(match[2] or 0)) if match else (0, 0)
+
+
 def _known_ratios(model: str) -> CachePrices:
     name = maker_name(model)
     family = max((known for known in _RATIOS if name.startswith(known)), key=len, default=None)
@@ -149,7 +160,8 @@ def _packaged_prices(model: str, url: str) -> ModelPrices:
         return ModelPrices(None, None, replace(ratios, least=least), takes_breakpoints(model), "", True, assumed)
     prices = newest_prices(found.info)
     whole = _base(prices.input_mtok)
-    cache = CachePrices(_ratio(_base(prices.cache_read_mtok), whole), _ratio(_base(prices.cache_write_mtok), whole), least)
+    written = max(1.0, _ratio(_base(prices.cache_write_mtok), whole))  # what is written is sent too
+    cache = CachePrices(_ratio(_base(prices.cache_read_mtok), whole), written, least)
     if is_tuned(model):
         cache = _packaged_prices(bare_name(model), url).cache
     name = f"{found.provider.id}/{found.info.id}"
@@ -268,7 +280,7 @@ def _bill(rates: _Flat, use: TokenUse) -> float:
 
 def _hour_surcharge(plain: float, written: float, use: TokenUse) -> float:
     """Surcharge for cache writes that last an hour, in dollars, from dollars per million tokens."""
-    return max(0.0, _HOUR_WRITE * plain - written) * use.written_hour / 1e6
+    return max(0.0, HOUR_WRITE * plain - written) * use.written_hour / 1e6
 
 
 def dollars(model: str, use: TokenUse, at: float, upstream_url: str = "", own: ModelSettings | None = None) -> float | None:
@@ -290,7 +302,19 @@ def dollars(model: str, use: TokenUse, at: float, upstream_url: str = "", own: M
     if found is None or found.guessed:
         return None
     anywhere = _dollars_anywhere(found, model, use, at, upstream_url)
-    return None if anywhere is None else anywhere * _times_in_region(found, model, use, upstream_url)
+    if anywhere is None:
+        return None
+    if found.provider.id == "openrouter" and use.written:
+        anywhere = _with_written(
+            anywhere, _dollars_anywhere(found, model, replace(use, written=0, written_hour=0), at, upstream_url)
+        )
+    return anywhere * _times_in_region(found, model, use, upstream_url)
+
+
+def _with_written(anywhere: float, unwritten: float | None) -> float:
+    """The same with what was written at no less than the price of sending it: some prices of writes are for storage alone
+    (OpenRouter, "Prompt caching": Gemini)."""
+    return anywhere if unwritten is None else max(anywhere, unwritten)
 
 
 def _billed_model(model: str, served: str, upstream_url: str) -> str:
@@ -323,7 +347,8 @@ def _times_in_region(found: PricedModel, model: str, use: TokenUse, upstream_url
     """The price factor of the region of processing."""
     of_claude = found.provider.id == "anthropic" and use.region == _REGION_OF_CLAUDE
     of_gpt = _REGIONAL_HOST.match(upstream_url) is not None and _gpt_version(model) >= _FIRST_DEARER_IN_REGIONS
-    return _IN_ONE_REGION if of_claude or of_gpt else 1.0
+    at_google = found.provider.id == "google" and _VERTEX_REGION.match(upstream_url) is not None
+    return _IN_ONE_REGION if of_claude or of_gpt or (at_google and _claude_version(model) >= _FIRST_CLAUDE_DEARER) else 1.0
 
 
 def _context(tier: str) -> dict[str, str]:

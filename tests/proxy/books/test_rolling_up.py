@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from turnfold.config.settings import StoreSettings
 from turnfold.proxy.books import rolling_up as rolling_up_module
 from turnfold.proxy.books.ledger import Ledger
 from turnfold.proxy.books.report import GROUPINGS, Query, report, report_csv
-from turnfold.proxy.books.rolling_up import roll_up
+from turnfold.proxy.books.rolling_up import hours_since, roll_up, roll_up_hours
 from turnfold.proxy.store import Batch, Key, Room, Store, StoreFailed
 from turnfold.proxy.store import sqlite as sqlite_module
 from turnfold.proxy.store.memory import MemoryStore, NothingStore
@@ -208,7 +208,10 @@ async def test_a_file_returns_its_free_pages(tmp_path: Path, monkeypatch: pytest
 async def test_a_full_redis_gets_room(redis_url: str) -> None:
     store = RedisStore(redis_url, connect_timeout=10)
     await talk(store, itertools.count(), 300, NOON)
-    assert await store.room() is None
+    room, machine = await store.room(), (await store._do("INFO", "memory"))["total_system_memory"]
+    assert room is not None
+    assert room.used < room.limit  # without a limit of its own, it may take most of the machine's memory
+    assert machine / 2 < room.limit < machine
     before = await totals(store)
     used = (await store._do("INFO", "memory"))["used_memory"]
     await store._do("CONFIG", "SET", "maxmemory-policy", "noeviction")
@@ -234,3 +237,72 @@ async def test_marks_of_batches_do_not_stay_as_long_as_the_sums() -> None:
     batch = Batch("b", {}, {}, ttl=400.0 * DAY, lines_ttl=30.0 * DAY)
     assert batch.life_of_mark() == DAY
     assert Batch("b", {}, {}, ttl=60.0).life_of_mark() == 60.0
+
+
+@pytest.fixture(params=["memory", "sqlite", "redis"])
+async def any_store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Store]:
+    if request.param == "redis":
+        store: Store = RedisStore(request.getfixturevalue("redis_url"), connect_timeout=10)
+    else:
+        store = MemoryStore() if request.param == "memory" else SqliteStore(tmp_path / "t.db", 64 * _LIMIT)
+    yield store
+    await store.close()
+
+
+_NOW = NOON + 60 * DAY
+_HOUR = 3600
+
+
+async def _months(store: Store) -> None:
+    """Requests of three hours of an old day, of the day after it, and of two hours today."""
+    for number, at in enumerate((NOON - 2 * _HOUR, NOON, NOON + 3 * _HOUR, NOON + DAY, _NOW - _HOUR, _NOW)):
+        await talk(store, itertools.count(100 * number), 10, at)
+
+
+async def _hours(store: Store) -> list[tuple[str, int]]:
+    said = await report(store, Query(NOON - DAY, _NOW + DAY, "hour"), options_of)
+    return [(group["hour"], group["requests"]) for group in said["groups"]]
+
+
+async def test_hours_of_weeks_ago_become_days_and_no_total_changes(any_store: Store) -> None:
+    await _months(any_store)
+
+    async def told() -> dict[str, Any]:
+        found = {}
+        for by in (name for name in GROUPINGS if name != "hour"):
+            said = await report(any_store, Query(NOON - 5 * DAY, _NOW + DAY, by), options_of)
+            found[by] = {name: value for name, value in said.items() if name not in ("from", "to")}
+        return found
+
+    before, hours = await told(), await _hours(any_store)
+    tables = (await any_store.names())[1]
+    assert await roll_up_hours(any_store, _NOW) == 8  # four hours, and the same by tag
+    assert await told() == before
+    now = await _hours(any_store)
+    assert len(hours) == 6
+    assert now[2:] == hours[4:]
+    assert [number for _, number in now[:2]] == [sum(number for _, number in hours[:3]), hours[3][1]]
+    assert [hour[10:] for hour, _ in now[:2]] == ["T00:00Z"] * 2
+    left = (await any_store.names())[1]
+    assert set(tables) - set(left) == {name for name in tables if "hour:" in name and name.split("hour:")[1] < "2025-11"}
+
+
+async def test_a_part_of_an_old_day_is_told_as_all_of_it(any_store: Store) -> None:
+    await _months(any_store)
+    part, today = Query(NOON, NOON + _HOUR), Query(_NOW, _NOW + _HOUR)
+    before, newest = await report(any_store, part), await report(any_store, today)
+    await roll_up_hours(any_store, _NOW)
+    after = await report(any_store, part)
+    assert (before["from"][11:13], before["to"][11:13]) == ("12", "13")
+    assert (after["from"][11:], after["to"][11:]) == ("00:00:00Z", "00:00:00Z")
+    assert after["totals"]["requests"] == 3 * before["totals"]["requests"]
+    assert await report(any_store, today) == newest
+
+
+async def test_only_hours_of_weeks_ago_roll_up_and_once(any_store: Store) -> None:
+    await _months(any_store)
+    assert await roll_up_hours(any_store, NOON) == 0
+    assert await hours_since(any_store) == 0
+    assert await roll_up_hours(any_store, _NOW) == 8
+    assert await roll_up_hours(any_store, _NOW) == 0
+    assert await hours_since(any_store) == _NOW - 35 * DAY - NOON % DAY

@@ -18,6 +18,7 @@ from turnfold.compression.fold.check import ATTACHMENT_LOST, TURN_BROKEN, attach
 from turnfold.compression.fold.counts import conversation_tokens, message_tokens
 from turnfold.compression.fold.decisions import binding, bound_belief, bound_likenesses, fresh, known_prefixes, under_prices
 from turnfold.compression.fold.fold_task import FoldTask, fold_task
+from turnfold.compression.fold.marks import writes_for_an_hour
 from turnfold.compression.fold.outlook import Outlook
 from turnfold.compression.fold.plan import Plan
 from turnfold.compression.fold.thinking import binds_thinking
@@ -194,6 +195,7 @@ def _under(conversation: Conversation, options: FoldOptions, memo: Memo) -> Fold
         "preserved_thinking": bound,
         "recall_stays": stays,
         "drops_thinking": drops,
+        "prices": options.prices.for_an_hour() if writes_for_an_hour(conversation) else options.prices,
         "precedents": binding(options.precedents, messages, memo),
         "borrowed": binding(options.borrowed, messages, memo),
         "belief": bound_belief(options.belief, messages, memo),

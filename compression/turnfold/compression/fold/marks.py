@@ -13,7 +13,9 @@ from __future__ import annotations
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import replace
 
+from turnfold.compression.wire.cache_marks import lasts_an_hour, mark_value
 from turnfold.compression.wire.changes import Changes, MarkMove
+from turnfold.compression.wire.conversation import Conversation
 from turnfold.compression.wire.message import Message, Messages
 
 
@@ -39,6 +41,18 @@ def move_marks(messages: Messages, changes: Changes, recalled: Container[int] = 
     own = {move.target for move in moves.values() if move.place == "own"}
     apart = changes.apart | {i for i in own if messages[i].role == "user" and not messages[i].is_list}
     return replace(changes, apart=apart, marks=tuple(moves.values()))
+
+
+def writes_for_an_hour(conversation: Conversation) -> bool:
+    """Whether the cache keeps for an hour what a fold changes: the newest mark on the messages decides.
+
+    Marks on instructions do not count, nor do those on a document that stays in its place: nothing before them is written again.
+    """
+    messages, names = conversation.messages, conversation.wire.marks
+    if conversation.marked_at_end:
+        return any(lasts_an_hour(conversation.settings.get(name)) for name in names)
+    newest = next((i for i in reversed(messages.marked) if not messages[i].pinned), None)
+    return newest is not None and lasts_an_hour(mark_value(messages[newest].raw, names))
 
 
 def _places(

@@ -13,6 +13,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+import orjson
+
 from turnfold.compression.wire.changes import Changes
 from turnfold.compression.wire.edits import Edit, apply
 from turnfold.compression.wire.message import Message
@@ -52,6 +54,11 @@ def has_mark(part: Mapping[str, object], names: Collection[str]) -> bool:
     return any(part.get(name) for name in names)
 
 
+def lasts_an_hour(mark: object) -> bool:
+    """Whether a mark asks the provider to keep the text for an hour instead of minutes."""
+    return isinstance(mark, dict) and mark.get("ttl") == "1h"
+
+
 def mark_of(raw: str, names: Collection[str]) -> str:
     """The last mark in the JSON text of a message, or of a run of values, as a member with a leading comma; "" for none."""
     if not _may_be_marked(raw, names):
@@ -59,6 +66,12 @@ def mark_of(raw: str, names: Collection[str]) -> str:
     run = f"[{raw}]"
     found = [mark for _, start, _ in elements(run, 0) for mark in _marks(run, start, names)]
     return found[-1] if found else ""
+
+
+def mark_value(raw: str, names: Collection[str]) -> object:
+    """The value of that mark; None if there is none."""
+    mark = mark_of(raw, names)
+    return orjson.loads(f"{{{mark[1:]}}}").popitem()[1] if mark else None
 
 
 def placed_marks(messages: Sequence[Message], changes: Changes, names: Collection[str]) -> Mapping[int, PlacedMarks]:

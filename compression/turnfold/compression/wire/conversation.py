@@ -100,7 +100,7 @@ class Conversation:
         output: tokens that the client reserves for the answer; None if unspecified.
         streams: whether the answer is to be streamed.
         keys: the body's top-level keys in order.
-        settings: values of those top-level keys that the wire's own reply depends on, or that name a session.
+        settings: values of those top-level keys that the wire's own reply depends on, that name a session or that mark the end.
         history: the range of the array of messages in `text`.
         state: the conversation's state, as blocks next to user messages; it is never folded, quoted or stored as an original.
         held: why nothing may be folded or left out, as a slug (`SERVER_HISTORY`); "" if folding is allowed.

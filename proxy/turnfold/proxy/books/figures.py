@@ -98,6 +98,22 @@ def _dollars(sums: Mapping[str, int]) -> dict[str, Any]:
         "saved_share": _share(of("without") - of("paid"), of("without")) if priced else None,
         "paid_for_own_calls": round(of("paid_own") / NANO, 6) if priced else None,
         "unknown_requests": of("unpriced") + of("no_usage"),
+        **_as_reported(sums),
+    }
+
+
+def _as_reported(sums: Mapping[str, int]) -> dict[str, Any]:
+    """What the upstream says itself that requests cost, beside list prices where these are known; omitted if it says nothing."""
+    if not sums.get("reported"):
+        return {}
+    told, listed = sums.get("compared_reported", 0), sums.get("compared_listed", 0)
+    return {
+        "reported": {
+            "requests": sums["reported"],
+            "paid": round(sums.get("paid_reported", 0) / NANO, 6),
+            "at_list_prices": round(listed / NANO, 6) if listed else None,
+            "above_list_prices": round(told / listed - 1, 4) if listed else None,
+        }
     }
 
 

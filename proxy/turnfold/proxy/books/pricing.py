@@ -17,9 +17,11 @@ from turnfold.proxy.cache_model.past_request import PastRequest
 from turnfold.proxy.cache_model.predecessor import with_predecessor
 from turnfold.proxy.cache_model.succession import next_past, unreported, with_dollars
 from turnfold.proxy.chat.receipts import Receipt
+from turnfold.proxy.chat.usage import MOST_DOLLARS
 
-#: Maximum plausible dollars of one request: more than a hundred million tokens at the highest known price.
-_MOST_DOLLARS: Final = 1_000_000.0
+#: A reported cost is in proportion to tokens up to this multiple of list prices (a gateway's margin, a region's surcharge). More
+#: than that includes fees that a smaller prompt does not change.
+_MOST_MARGIN: Final = 1.25
 
 
 class RequestPricing:
@@ -50,9 +52,13 @@ class RequestPricing:
             unpriced = RequestCost(None, None, fold_event=event, grown=_growth(receipt, past))
             return unpriced, unreported(receipt, past, fingerprint)
         without = without_turnfold(receipt, used, past, fingerprint)
-        paid = self._price_of(receipt.model, used, receipt.at)
-        plain = paid if without is used else self._price_of(receipt.model, without, receipt.at)
+        listed = self._price_of(receipt.model, used, receipt.at)
+        plain = listed if without is used else self._price_of(receipt.model, without, receipt.at)
         would = with_fold(receipt, used, past)
+        folded = None if would is None else self._price_of(receipt.model, would, receipt.at)
+        cost = receipt.usage.cost
+        paid = listed if cost is None else cost
+        plain = paid if without is used else _beside(cost, listed, plain)
         paid, plain = _plausible(None if paid is None or own is None else paid + own), _plausible(plain)
         after = with_dollars(next_past(receipt, used, without, past, fingerprint), paid, plain)
         priced = RequestCost(
@@ -61,7 +67,9 @@ class RequestPricing:
             own=_plausible(own) or 0.0,
             fold_event=event,
             grown=_growth(receipt, past),
-            folded=None if would is None else self._price_of(receipt.model, would, receipt.at),
+            folded=_plausible(_beside(cost, listed, folded)),
+            reported=cost,
+            listed=_plausible(listed),
             warm=cache_was_warm(receipt, used, past, fingerprint),
             elapsed=receipt.at - past.at if past else 0.0,
             overdue=after.overdue,
@@ -71,7 +79,10 @@ class RequestPricing:
     def _own_cost(self, receipt: Receipt) -> float | None:
         """Dollars for our own calls; unknown if the usage or price of any call is unknown."""
         uses = [(call.model or receipt.model, token_use(call.usage)) for call in receipt.calls]
-        prices = [None if use is None else self._price_of(model, use, receipt.at) for model, use in uses]
+        prices = [
+            call.usage.cost if use is None or call.usage.cost is not None else self._price_of(model, use, receipt.at)
+            for (model, use), call in zip(uses, receipt.calls, strict=True)
+        ]
         known = [price for price in prices if price is not None]
         return sum(known) if len(known) == len(prices) else None
 
@@ -91,6 +102,16 @@ def _growth(receipt: Receipt, past: PastRequest | None) -> int:
     return max(0, receipt.tokens_before - past.received)
 
 
+def _beside(cost: float | None, listed: float | None, other: float | None) -> float | None:
+    """What the same request would have cost otherwise, `other` at list prices, where the upstream reports its cost."""
+    if cost is None or other is None:
+        return other
+    if not listed:
+        return None
+    ratio = cost / listed
+    return cost + (other - listed) * (ratio if ratio <= _MOST_MARGIN else 1.0)
+
+
 def _plausible(dollars: float | None) -> float | None:
     """The price of one request; None (unknown) if it is more than any request can cost."""
-    return dollars if dollars is not None and 0 <= dollars <= _MOST_DOLLARS else None
+    return dollars if dollars is not None and 0 <= dollars <= MOST_DOLLARS else None

@@ -10,6 +10,7 @@ from dataclasses import MISSING, fields
 from datetime import UTC, datetime
 from functools import lru_cache
 from operator import attrgetter
+from types import MappingProxyType
 from typing import Any, Final
 
 import orjson
@@ -27,6 +28,10 @@ RECEIPTS: Final = "receipts:"
 _FIELDS: Final = tuple(field for field in fields(Receipt) if field.name not in ("trails", "hosted", "refused", "served"))
 _NAMES: Final = tuple(field.name for field in _FIELDS)
 _values_of: Final = attrgetter(*_NAMES)
+_COUNT: Final[tuple[type, ...]] = (int,)
+_KINDS: Final[Mapping[str, tuple[type, ...]]] = MappingProxyType(
+    {"service_tier": (str,), "inference_geo": (str,), "cost": (float, int)}
+)
 _USAGE: Final = tuple(field.name for field in fields(Usage))
 
 
@@ -87,7 +92,7 @@ def _is_sound(made: dict[str, Any]) -> bool:
 
 
 def _is_figure(name: str, value: Any) -> bool:
-    return value is None or type(value) is (str if name in {"service_tier", "inference_geo"} else int)
+    return value is None or type(value) in _KINDS.get(name, _COUNT)
 
 
 def _is_list_of_texts(value: Any) -> bool:

@@ -22,6 +22,7 @@ from turnfold.proxy.books import rollups
 from turnfold.proxy.books.csv_rows import as_csv, csv_header, flat
 from turnfold.proxy.books.figures import figures, served_requests, sides
 from turnfold.proxy.books.pacing import OptionsOf, Pacing, pacing
+from turnfold.proxy.books.rolling_up import hours_since
 from turnfold.proxy.books.rollups import SumRow
 from turnfold.proxy.books.wording import DOLLARS_ARE, headline, in_words
 from turnfold.proxy.chat.receipts import Status
@@ -58,12 +59,14 @@ class Query:
         end: Unix time of the end; rounded up in the same way.
         group_by: one of GROUPINGS.
         only: filter name (of FILTERS) -> the value that rows must have.
+        hours_since: Unix time before which the store has whole days only; the range is extended to these.
     """
 
     start: float
     end: float
     group_by: str = "model"
     only: Mapping[str, str] = field(default_factory=dict)
+    hours_since: float = 0.0
 
     def check(self) -> None:
         """Check the query.
@@ -98,7 +101,7 @@ class Query:
     def covered(self) -> tuple[datetime, datetime]:
         """Beginning and end of the summed range."""
         first, end = rollups.whole_hours(self.start, self.end)
-        return rollups.whole_days(first, end) if self.by_day_only else (first, end)
+        return rollups.whole_days(first, end) if self.by_day_only else rollups.known_hours(first, end, self.hours_since)
 
 
 class TimedRow(NamedTuple):
@@ -113,7 +116,8 @@ def _tables(query: Query) -> list[tuple[str, datetime]]:
     first, end = query.covered
     if query.by_day_only:
         return list(rollups.conversation_days(first, end))
-    return list(rollups.hours(first, end) if query.group_by == "hour" else rollups.covering_tables(first, end))
+    by_hour = query.group_by == "hour"
+    return list(rollups.hours(first, end, query.hours_since) if by_hour else rollups.covering_tables(first, end))
 
 
 async def _read(store: Store, tables: Sequence[tuple[str, datetime]], only: Mapping[str, str]) -> list[TimedRow]:
@@ -138,6 +142,7 @@ async def read_rows(store: Store, query: Query) -> list[TimedRow]:
     Raises:
         StoreError: the store does not answer.
     """
+    query = replace(query, hours_since=await hours_since(store))
     every = [] if query.only.get("tag") else await _read(store, _tables(query), query.only)
     return await rows_by_tag(store, query, every) if query.by_tag else every
 
@@ -257,6 +262,7 @@ async def report(store: Store, query: Query, options_of: OptionsOf | None = None
         StoreError: the store does not answer.
     """
     query.check()
+    query = replace(query, hours_since=await hours_since(store))
     rows = every = await read_rows(store, query)
     if query.group_by == "tag" and "tag" not in query.only:  # in the total a request with several tags counts once
         every = await read_rows(store, replace(query, group_by="model"))

@@ -1,8 +1,10 @@
-"""Making room in a full store, at the cost of detail and never of a total.
+"""Making room in a store, at the cost of detail and never of a total.
 
-The oldest conversations lose their own totals: these are added to those of ``(other)`` with the same tenant, model, status and
-reason, on the same day, so that every sum of the report stays what it was. The oldest receipts are deleted along with them. A day
-at a time, a sixteenth of it in each step, until the store has some room again.
+A full store: the oldest conversations lose their own totals: these are added to those of ``(other)`` with the same tenant, model,
+status and reason, on the same day, so that every sum of the report stays what it was. The oldest receipts are deleted along with
+them. A day at a time, a sixteenth of it in each step, until the store has some room again.
+
+Any store: hours of some weeks ago are no longer told apart. Their days have the same sums.
 
 Lives here: what goes first, and when it is enough. Does not belong here: how a store adds one count to another, and how full
 it is.
@@ -17,9 +19,9 @@ from itertools import islice
 from typing import Final
 
 from turnfold.proxy.books.receipt_log import RECEIPTS, read_line
-from turnfold.proxy.books.rollups import CONVERSATIONS, SumRow
+from turnfold.proxy.books.rollups import CONVERSATIONS, SumRow, first_kept_hour, is_hour_before
 from turnfold.proxy.learning.places import OTHER
-from turnfold.proxy.store import Item, Key, Store, StoreFailed
+from turnfold.proxy.store import Item, Key, Store, StoreFailed, StoreOff
 
 _ROOMY: Final = 0.9  # of the limit: the work is done once for many requests
 _PARTS: Final = 16  # of a day
@@ -29,6 +31,11 @@ _MOST_READ: Final = 20_000  # receipts that are read to tell which conversations
 # One process of all that share a store does it; the others see the room that it made.
 _CLAIM: Final = Key("", "rolling-up", "")
 _CLAIM_TTL: Final = 50.0
+
+# Since when hours are told apart: written before older ones are deleted, so that no report takes a part of a day for all of it.
+_HOURS_SINCE: Final = Key("", "hours-since", "")
+_HOURS_AT_ONCE: Final = 12
+_LONG: Final = 10 * 366 * 86400.0
 
 #: A conversation: its tenant and its name.
 _Name = tuple[str, str]
@@ -56,6 +63,39 @@ async def roll_up(store: Store) -> int:
         count, last, OTHER,
     )  # fmt: skip
     return count
+
+
+async def roll_up_hours(store: Store, now: float) -> int:
+    """Delete the totals of old hours, which those of their days have as well. Returns the number of tables. Several processes may
+    do it at a time.
+
+    Raises:
+        StoreError: the store does not answer.
+    """
+    first = first_kept_hour(now)
+    old = [name for name in (await store.names())[1] if is_hour_before(name, first)]
+    if not old:
+        return 0
+    since = max(first.timestamp(), await hours_since(store))
+    await store.put([Item(_HOURS_SINCE, str(since).encode(), _LONG)])
+    for start in range(0, len(old), _HOURS_AT_ONCE):
+        page = old[start : start + _HOURS_AT_ONCE]
+        tables = await store.counts(page)
+        await store.erase({}, {name: list(counts) for name, counts in zip(page, tables, strict=True)})
+    return len(old)
+
+
+async def hours_since(store: Store) -> float:
+    """The Unix time from which on hours are told apart; 0 if all are.
+
+    Raises:
+        StoreError: the store does not answer.
+    """
+    try:
+        (value,) = await store.get([_HOURS_SINCE])
+        return float(value or 0)
+    except (StoreOff, ValueError):  # it keeps sums alone, and all of them
+        return 0.0
 
 
 async def _is_ours(store: Store) -> bool:

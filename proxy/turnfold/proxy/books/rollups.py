@@ -34,6 +34,8 @@ BY_TAG: Final = "tag-"
 
 _HOUR: Final = timedelta(hours=1)
 _DAY: Final = timedelta(days=1)
+#: A little more than receipts are kept by default. Every sum of an hour is in that of its day, too.
+_HOURS_KEPT: Final = timedelta(days=35)
 
 
 class SumRow(NamedTuple):
@@ -87,6 +89,8 @@ class RequestCost:
         elapsed: seconds since the conversation's last request.
         folded: dollars that an observed request would have cost folded; None if unknown, or it was not observed.
         overdue: whether the conversation's folds have not paid by the time they should have.
+        reported: the request's dollars where the upstream says them; `paid` counts these.
+        listed: its dollars at list prices; None if unknown.
     """
 
     paid: float | None
@@ -98,6 +102,8 @@ class RequestCost:
     elapsed: float = 0.0
     overdue: bool = False
     folded: float | None = None
+    reported: float | None = None
+    listed: float | None = None
 
 
 UNPRICED: Final = RequestCost(None, None)
@@ -138,7 +144,19 @@ def _money(receipt: Receipt, priced: RequestCost) -> list[tuple[str, int]]:
         ("paid", round(priced.paid * NANO)),
         ("paid_own", round(priced.own * NANO)),
         ("without", round(priced.without * NANO)),
+        *_reported(priced),
     ]
+
+
+def _reported(priced: RequestCost) -> list[tuple[str, int]]:
+    """Dollars that the upstream says, and beside those what list prices come to."""
+    if priced.reported is None:
+        return []
+    told = round(priced.reported * NANO)
+    found = [("reported", 1), ("paid_reported", told)]
+    if priced.listed is None:
+        return found
+    return [*found, ("compared_reported", told), ("compared_listed", round(priced.listed * NANO))]
 
 
 def _observed(receipt: Receipt, priced: RequestCost) -> list[tuple[str, int]]:
@@ -271,6 +289,23 @@ def whole_hours(start: float, end: float) -> tuple[datetime, datetime]:
     return first, last if last.timestamp() >= end else last + _HOUR
 
 
+def first_kept_hour(now: float) -> datetime:
+    """From when on hours are told apart, at a Unix time: whole days before it are one sum each."""
+    return datetime.fromtimestamp(now, UTC).replace(hour=0, minute=0, second=0, microsecond=0) - _HOURS_KEPT
+
+
+def is_hour_before(table: str, first: datetime) -> bool:
+    """Whether a table has sums of an hour before that time, by tag or not."""
+    name = table.removeprefix(BY_TAG)
+    return name.startswith(HOUR) and name < _hour_table(first)
+
+
+def known_hours(first: datetime, end: datetime, since: float) -> tuple[datetime, datetime]:
+    """Whole hours, extended to whole days where no hours are known, which is before the Unix time `since`."""
+    start = first if first.timestamp() >= since else first.replace(hour=0)
+    return start, end if end.timestamp() >= since else whole_days(start, end)[1]
+
+
 def covering_tables(first: datetime, end: datetime) -> Iterator[tuple[str, datetime]]:
     """The fewest tables that cover whole hours from `first` to `end`: days, and hours at the edges."""
     at = first
@@ -283,9 +318,13 @@ def covering_tables(first: datetime, end: datetime) -> Iterator[tuple[str, datet
             at += _HOUR
 
 
-def hours(first: datetime, end: datetime) -> Iterator[tuple[str, datetime]]:
-    """One table per hour."""
+def hours(first: datetime, end: datetime, since: float = 0.0) -> Iterator[tuple[str, datetime]]:
+    """One table per hour; before the Unix time `since`, one per day."""
     while first < end:
+        if first.timestamp() < since:
+            yield _day_table(first), first
+            first += _DAY
+            continue
         yield _hour_table(first), first
         first += _HOUR
 

@@ -14,12 +14,14 @@ from typing import Any, Final
 
 #: What the dollars of a report are, for whoever holds them against a bill. Folding changes no fee.
 DOLLARS_ARE: Final = (
-    "Dollars are for tokens at list prices. Fees for searches, tools, containers and storage, discounts and taxes are not"
-    " included. If a request is too short to show whether the provider's cache was warm, it counts as the conversation's others"
-    " after a similar pause, or as warm if there are none. So what a single conversation saved may be off by a few percent."
+    "Dollars are what the upstream says that a request cost, else for tokens at list prices. Fees for searches, tools, containers"
+    " and storage, discounts and taxes are only included if the upstream says so. If a request is too short to show whether the"
+    " provider's cache was warm, it counts as the conversation's others after a similar pause, or as warm if there are none. So"
+    " what a single conversation saved may be off by a few percent."
 )
 _WHAT_TO_DO: Final = "`turnfold report --group-by conversation` shows where; TURNFOLD_MODE=observe stops folding while you look"
 
+_CONTRADICTS: Final = 0.02  # difference between reported dollars and list prices that is worth a line
 _PLACES: Final = 3  # a sum has two or four
 _MOST_PLACES: Final = 6  # of sums in a report
 
@@ -37,6 +39,22 @@ def headline(totals: Mapping[str, Any]) -> str:
     # What holds for most of them comes first.
     told = [_observed(observed), _saved(totals, requests)]
     return " ".join(told if 2 * observed["requests"] > totals["served"] else reversed(told))
+
+
+def reported_dollars(dollars: Mapping[str, Any]) -> list[str]:
+    """Which dollars the upstream has said itself, and where these and list prices contradict each other."""
+    told = dollars.get("reported")
+    if not told:
+        return []
+    lines = [f"{_money(told['paid'])} of what was paid is as the upstream reported it, over {_requests(told['requests'])}."]
+    apart = told["above_list_prices"]
+    if apart is not None and abs(apart) >= _CONTRADICTS:
+        way = "more" if apart > 0 else "less"
+        lines.append(
+            f"The upstream reported {_share(abs(apart))} {way} than list prices come to ({_money(told['at_list_prices'])}): a"
+            " margin, a discount or fees, or the prices that Turnfold has are not those of this upstream."
+        )
+    return lines
 
 
 def uncounted(queued: int, problem: str = "") -> str:

@@ -26,6 +26,7 @@ class Usage:
         audio_prompt_tokens, audio_completion_tokens: those of the prompt and of the completion that are sound.
         service_tier: the provider's name for how the request was processed, such as "default", "flex" or "priority".
         inference_geo: Anthropic's name for where it was processed, such as "global" or "us".
+        cost: dollars of the request, where the upstream says so.
     """
 
     prompt_tokens: int | None = None
@@ -37,6 +38,7 @@ class Usage:
     audio_completion_tokens: int | None = None
     service_tier: str | None = None
     inference_geo: str | None = None
+    cost: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,13 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from turnfold.proxy.chat.exchange import Exchange, Watch
 from turnfold.proxy.chat.labels import may_name_a_session, session_of
 from turnfold.proxy.chat.receipts import Receipt, Usage
+from turnfold.proxy.chat.usage import COST_HEADER, cost_in_header
 from turnfold.proxy.http.headers import first_of, returned_headers
 from turnfold.proxy.http.refusals import RawHeaders
 from turnfold.proxy.outbound.relay import RelayableAnswer
@@ -85,7 +87,7 @@ def receipt_of(exchange: Exchange, watch: Watch, ended: float) -> Receipt:
         reason=exchange.reason,
         tokens_before=before,
         tokens_after=after,
-        usage=watch.reader.usage if exchange.upstream_status is not None else Usage(),
+        usage=_usage(exchange, watch),
         upstream_status=exchange.upstream_status,
         overhead_ms=_overhead_ms(exchange),
         first_byte_ms=None if watch.first_byte is None else (watch.first_byte - request.started) * 1000,
@@ -108,6 +110,16 @@ def receipt_of(exchange: Exchange, watch: Watch, ended: float) -> Receipt:
         served=watch.reader.model,
         refused=watch.reader.is_refused and 200 <= (exchange.upstream_status or 0) < 300,
     )
+
+
+def _usage(exchange: Exchange, watch: Watch) -> Usage:
+    """What the answer reports; else its head says what a gateway charges for it."""
+    if exchange.upstream_status is None:
+        return Usage()
+    usage, answer = watch.reader.usage, exchange.answer
+    if usage.cost is not None or answer is None or is_event_stream(answer):
+        return usage
+    return replace(usage, cost=cost_in_header(first_of(answer.headers, COST_HEADER)))
 
 
 def _fingerprint(schema: str) -> str:

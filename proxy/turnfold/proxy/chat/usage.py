@@ -40,6 +40,8 @@ _MOST_INFLATED: Final = 32 * 2**20  # an answer of a model has less than one; wh
 #: Ten times the largest context window of any model (10 million tokens). What is reported beyond is no count of tokens, and its
 #: dollars would spoil every sum that it is added to: it counts as not reported.
 MOST_TOKENS: Final = 100_000_000
+#: Maximum plausible dollars of one request: more than a hundred million tokens at the highest known price.
+MOST_DOLLARS: Final = 1_000_000.0
 _LONGEST_TIER: Final = 32
 _DECODER: Final = json.JSONDecoder()
 
@@ -74,6 +76,16 @@ _PATHS: Final[dict[str, tuple[tuple[str, ...], ...]]] = {
     "audio_prompt_tokens": (("prompt_tokens_details", "audio_tokens"), ("input_tokens_details", "audio_tokens")),
     "audio_completion_tokens": (("completion_tokens_details", "audio_tokens"), ("output_tokens_details", "audio_tokens")),
 }
+#: Where a usage says it, and its unit in dollars: OpenRouter ("Usage Accounting") and other gateways, Perplexity, DeepInfra, xAI,
+#: which bills in ticks ("Cost Tracking").
+_COSTS: Final[tuple[tuple[tuple[str, ...], float], ...]] = (
+    (("cost",), 1.0),
+    (("cost", "total_cost"), 1.0),
+    (("estimated_cost",), 1.0),
+    (("cost_in_usd_ticks",), 1e-10),
+)
+#: LiteLLM, "Response Headers": after discounts and margins. A stream's head comes before its cost is known.
+COST_HEADER: Final = b"x-litellm-response-cost"
 #: Where they say how much of the answer was thinking.
 _THOUGHTS: Final = ("completion_tokens_details", "output_tokens_details")
 
@@ -113,8 +125,12 @@ def merged(before: Usage, reported: dict[str, Any]) -> Usage:
         return Usage()
     found["prompt_tokens"] = _whole_prompt(before, reported, found)
     found["completion_tokens"] = _whole_completion(reported, found)
+    cost = _cost(reported)
     return Usage(
-        **found, service_tier=_tier(reported) or before.service_tier, inference_geo=_region(reported) or before.inference_geo
+        **found,
+        service_tier=_tier(reported) or before.service_tier,
+        inference_geo=_region(reported) or before.inference_geo,
+        cost=before.cost if cost is None else cost,
     )
 
 
@@ -128,6 +144,37 @@ def _whole_completion(reported: dict[str, Any], found: dict[str, int | None]) ->
     details = [reported[name] for name in _THOUGHTS if isinstance(reported.get(name), dict)]
     thoughts = next((one["reasoning_tokens"] for one in details if one.get("reasoning_tokens")), missing)
     return found["completion_tokens"] if not missing or missing != thoughts else (found["completion_tokens"] or 0) + missing
+
+
+def _cost(usage: dict[str, Any]) -> float | None:
+    """The dollars in a reported usage; None if it has none.
+
+    Zero only counts with OpenRouter's word on whose key was used: a gateway that knows no price says zero as well. With the
+    client's own key at a provider, OpenRouter charges its fee, and the provider the rest.
+    """
+    for path, unit in _COSTS:
+        cost = _dollars(_at(usage, path), unit)
+        if cost is not None:
+            own_key = usage.get("is_byok")
+            inference = _dollars(_at(usage, ("cost_details", "upstream_inference_cost"))) if own_key is True else None
+            total = cost + (inference or 0.0)
+            return total if total or own_key is not None else None
+    return None
+
+
+def cost_in_header(value: bytes | None) -> float | None:
+    """The dollars in a gateway's header; None if it has none. Zero is what it says where it knows no price."""
+    try:
+        return _dollars(float(value or b"")) or None
+    except ValueError:
+        return None
+
+
+def _dollars(value: object, unit: float = 1.0) -> float | None:
+    """A number in units of dollars; None if it is none, or more than a request can cost."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return unit * value if 0 <= value <= MOST_DOLLARS / unit else None
 
 
 def _missing(reported: dict[str, Any], found: dict[str, int | None]) -> int:

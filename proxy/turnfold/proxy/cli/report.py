@@ -23,6 +23,7 @@ from turnfold.config.sources import load
 from turnfold.proxy.books.learned import learned_of
 from turnfold.proxy.books.report import FILTERS, GROUPINGS, Query, moment, report_csv, with_tenant_names, with_tenants_by_name
 from turnfold.proxy.books.report import report as figures_of
+from turnfold.proxy.books.wording import reported_dollars
 from turnfold.proxy.cli.failure import Failure
 from turnfold.proxy.cli.plain import counted, plain, wide_console
 from turnfold.proxy.cli.remote import admin_headers, ask
@@ -213,7 +214,8 @@ def print_report(result: dict[str, Any]) -> None:
     if result["held_out"]:
         console.print(_comparison(result["held_out"]))
     priced = [result["dollars_are"]] if result["totals"]["dollars"]["paid"] and "dollars_are" in result else []
-    for note in (*_notes(result["totals"], result["group_by"]), *priced, *_learned(result.get("windows", []))):
+    told = reported_dollars(result["totals"]["dollars"])
+    for note in (*_notes(result["totals"], result["group_by"]), *told, *priced, *_learned(result.get("windows", []))):
         console.print(note, markup=False, highlight=False)
 
 

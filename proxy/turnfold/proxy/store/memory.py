@@ -179,6 +179,8 @@ class MemoryStore:
             log.lines[:] = left
         for name in fields.keys() & self._tables.keys():
             gone += sum(self._tables[name].counts.pop(counter, None) is not None for counter in fields[name])
+            if not self._tables[name].counts:
+                del self._tables[name]
         return gone
 
     async def merge(self, name: str, into: Mapping[str, str]) -> None:

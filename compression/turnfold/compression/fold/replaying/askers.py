@@ -29,12 +29,24 @@ def _stays(course: Course, before: Replay, index: int) -> bool:
         return True
     if asker.unit < before.tail:  # it was folded while its recall stayed
         return False
-    recall, since = recall_tokens(asker, course.options), course.tokens(asker.unit + 1, index)
+    recall, since = recall_tokens(asker, course.options), _cached_since(course, before, index)
     if course.units[asker.unit].goes_over:
         recall += quoted_entries(course, asker.pieces)
     if not policy.keeps_recall(course.options, recall, since, LEAST_TURNS):  # nor do more of them
         return False
     return policy.keeps_recall(course.options, recall, since, _turns_left(course, before, index))
+
+
+def _cached_since(course: Course, before: Replay, index: int) -> int:
+    """Tokens after the newest recall that may be cached, up to the unit `index`.
+
+    A cache that hits only at the client's marks does not have the answer to the last request: it is written with the next one,
+    with or without the recall before it. Other caches may have it, or hit only at the end of that request.
+    """
+    start = before.askers[-1].unit + 1
+    only_marks = course.marked and not course.options.cache_breakpoints
+    end = course.requests[before.turns - 1] + 1 if only_marks and before.turns else index
+    return course.tokens(start, max(start, end))
 
 
 def _turns_left(course: Course, before: Replay, index: int) -> float:

@@ -6,14 +6,18 @@ The prices and the arithmetic of a single figure are in ``fold.policy``; what fo
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from turnfold.compression.fold import policy
 from turnfold.compression.fold.course import Course
 from turnfold.compression.fold.pieces import quoted_entries, saved_by
 from turnfold.compression.fold.replaying.state import Replay, thresholds_at
+from turnfold.compression.options import USUAL_LEAST
 
 LEAST_TURNS: Final = 1.0  # until the next fold event
+_TELLS: Final = int(1.5 * USUAL_LEAST)  # tokens sent again from which on a request shows whether there is a cache
+_SURE: Final = 2  # such requests that show that there is none
 
 
 def unfolded_cost(course: Course, now: Replay, index: int) -> float:
@@ -88,6 +92,20 @@ def stake(course: Course, before: Replay, after: Replay) -> tuple[float, int]:
     again = among + behind + unmarked_front(course, before, first)
     warm = 0.0 if before.decision.cold else before.decision.warmth.share(course.shape_at(before.turns).loops)
     return policy.rewrite_cost(course.options, warm, raw, fresh, left, again), raw + fresh - left
+
+
+def is_dear_if_cached(course: Course, before: Replay, after: Replay, index: int) -> bool:
+    """Whether a fold would cost too much if the upstream caches after all, and too little was sent again to have shown that."""
+    prices, requests = course.options.prices_if_cached, course.requests[: before.turns]
+    if prices is None or before.decision.caches or course.options.belief is None:
+        return False
+    told = [course.total[end + 1] for end in requests[:-1]]  # what each of them but the first has sent again
+    if sum(size >= _TELLS for size in told) >= _SURE:
+        return False
+    sizes = [*(course.total[end + 1] for end in requests), course.total[index + 1]]
+    spent = prices.write * sizes[-1] + prices.read * sum(sizes[:-1])
+    cached = course._replace(options=replace(course.options, prices=prices))
+    return stake(cached, before, after)[0] > policy.allowance(0.0, spent)
 
 
 def quoted_more(course: Course, before: Replay, after: Replay, index: int) -> float:

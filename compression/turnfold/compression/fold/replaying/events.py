@@ -10,7 +10,7 @@ from turnfold.compression.fold.course import Course
 from turnfold.compression.fold.pieces import Level, new_pieces, piece_of, promote, saved_by
 from turnfold.compression.fold.policy import Thresholds
 from turnfold.compression.fold.replaying.borders import border_unit, fold_start
-from turnfold.compression.fold.replaying.costs import quoted_more, saves_more, stake, unfolded_cost
+from turnfold.compression.fold.replaying.costs import is_dear_if_cached, quoted_more, saves_more, stake, unfolded_cost
 from turnfold.compression.fold.replaying.state import Replay, thresholds_at
 from turnfold.compression.fold.replaying.tables import worked_on
 from turnfold.compression.fold.units.questions import handed_over
@@ -57,7 +57,8 @@ def fold_if_due(course: Course, before: Replay, index: int) -> Replay:
         spent = before.spent + unfolded_cost(course, before, index)
         saving -= int(quoted_more(course, before, after, index) / max(price, policy.LEAST_PRICE))
         useful = not before.decision.cold or saves_more(course, before, after, index)
-        if useful and policy.pays(price, rewrite, saving, before.turns + 1, policy.allowance(before.saved, spent)):
+        pays = useful and policy.pays(price, rewrite, saving, before.turns + 1, policy.allowance(before.saved, spent))
+        if pays and not is_dear_if_cached(course, before, after, index):
             return after._replace(saved=before.saved - rewrite)
     return before
 

@@ -38,7 +38,7 @@ from turnfold.compression.wire.standing import insertions, moved
 
 _SCHEMA: Final = ("tools", "output_config", "output_format")
 #: Top-level keys whose values are needed; for the others, only the text is stored.
-_KEPT: Final = frozenset({"model", "stream", "max_tokens", "system", "thinking", "metadata", "thread", "compaction"})
+_KEPT: Final = frozenset({"model", "stream", "max_tokens", "system", "thinking", "metadata", "thread", "compaction", MARK})
 _THINKING: Final = "thinking"
 # Anthropic, "Preserved thinking": the value that makes the API drop invalid blocks instead of refusing them, also for the beta
 # header.

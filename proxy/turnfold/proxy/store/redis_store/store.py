@@ -47,6 +47,7 @@ T = TypeVar("T")
 
 _PAGE: Final = 500
 _WRONG_TYPE: Final = "WRONGTYPE"
+_OF_MACHINE: Final = 0.75  # of a machine's memory, for a server without a limit of its own
 _FULL: Final = 0.9  # of a server's memory: beyond that it would soon refuse receipts
 _LANES: Final = 32  # simultaneous commands, each with its own connection
 _MOST_BYTES: Final = 16 * 2**20
@@ -371,13 +372,14 @@ class RedisStore:
         await self._call(work)
 
     async def room(self) -> Room | None:
-        """The fullest server's memory, if it refuses writes once that is full."""
+        """The fullest server's memory, if it refuses writes once that is full. Without a limit of its own, most of its machine's
+        memory counts as one."""
         told = await self._call(lambda: self._do("INFO", "memory"))
         servers = list(told.values()) if all(isinstance(one, dict) for one in told.values()) else [told]
         rooms = [
-            Room(one["used_memory"], round(_FULL * one["maxmemory"]))
+            Room(one["used_memory"], round(_FULL * one["maxmemory"]) or round(_OF_MACHINE * one["total_system_memory"]))
             for one in servers
-            if one.get("maxmemory") and one["maxmemory_policy"] == "noeviction"
+            if (one["maxmemory_policy"] == "noeviction" if one.get("maxmemory") else one.get("total_system_memory"))
         ]
         return max(rooms, key=lambda room: room.used / room.limit, default=None)
 
