@@ -97,6 +97,8 @@ class FoldDecision:
         caches: whether the upstream has ever been observed to cache this model's prompts.
         cold: whether the deciding request comes so long after the previous one that the cache has expired. It does not apply to
             later requests.
+        hour: whether the client's cache marks keep what they write for an hour. The first decision determines it for the whole
+            conversation: a client that changes its marks must not move earlier folds.
     """
 
     warmth: Warmth
@@ -104,6 +106,7 @@ class FoldDecision:
     summaries: tuple[WrittenSummary, ...] = ()
     caches: bool = False
     cold: bool = False
+    hour: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -99,6 +99,19 @@ def _recalled(folded: Folded) -> list[str]:
     return [folded.conversation.messages[index].text for index in sorted(folded.recalls)]
 
 
+def test_a_client_that_changes_its_marks_moves_no_earlier_fold() -> None:
+    options = FoldOptions(model=_MODEL, prices=CachePrices(0.1, 1.25), belief=FoldDecision(Warmth(0.3, 0.3)))
+    hour, minutes = (_talk(_LONG, newest=mark, system=None) for mark in (_HOUR, _MINUTES))
+    before = _folded("messages", hour, options)
+    assert {one.decision.hour for one in before.decided} == {True}
+    decided = replace(options, precedents=before.decided)
+    assert _texts(_folded("messages", minutes, decided)) == _texts(before) != _texts(_folded("messages", minutes, options))
+
+
+def _texts(folded: Folded) -> list[str]:
+    return [message.text for message in folded.forwarded.messages]
+
+
 # ---------------------------------------------------------------- upstreams of which nothing is known yet
 
 _UNKNOWN: Final = FoldOptions(

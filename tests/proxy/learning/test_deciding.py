@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -140,6 +141,30 @@ def test_what_is_learned_of_a_cache_later_moves_no_earlier_fold() -> None:
     assert events != {0}
     other = long_chat(40, 600, seed="x")[-1]
     assert first.send(other, WARM_NOW).body != free.send(other, NEVER_SEEN).body  # the next conversation is folded under it
+
+
+def test_the_marks_of_the_first_requests_decide_what_writing_costs_for_the_whole_conversation() -> None:
+    """A client may mark for an hour and later for minutes, as Claude Code does when its allowance is used up."""
+    store, bodies, usual = Breakable(2**22), long_chat(40, 600), FoldDecision(Warmth(0.2, 0.2))
+    before = Replica(store, STRONG)
+    sent = [before.send(_marked(body, "1h"), usual) for body in bodies[:30]]
+    later = Replica(store, STRONG)
+    sent += [later.send(_marked(body, "5m"), usual) for body in bodies[30:]]
+    alone = Replica(Breakable(2**22), STRONG)
+    expected = [alone.send(_marked(body, "1h"), usual) for body in bodies]
+    assert [_texts(one) for one in sent] == [_texts(one) for one in expected]
+    assert _texts(sent[-1]) != _texts(Replica(Breakable(2**22), STRONG).send(_marked(bodies[-1], "5m"), usual))
+
+
+def _marked(body: bytes, ttl: str) -> bytes:
+    value = json.loads(body)
+    newest = value["messages"][-1]
+    newest["content"] = [{"type": "text", "text": newest["content"], "cache_control": {"type": "ephemeral", "ttl": ttl}}]
+    return json.dumps(value).encode()
+
+
+def _texts(folded: Folded) -> list[str]:
+    return [message.text for message in folded.forwarded.messages]
 
 
 def test_behind_a_long_rest_a_fold_costs_nothing_and_stays() -> None:

@@ -104,6 +104,27 @@ def under_prices(options: FoldOptions, total: int) -> FoldOptions:
     return replace(options, prices=prices, belief=belief)
 
 
+def under_marks(options: FoldOptions, *, hour: bool) -> FoldOptions:
+    """The options with the write price of the client's cache marks.
+
+    Args:
+        options: bound to the conversation (`binding`, `bound_belief`).
+        hour: whether the request's own marks keep what they write for an hour. If the conversation has a precedent, its first one
+            says so instead.
+    """
+    if options.precedents:
+        hour = options.precedents[0].decision.hour
+    if not hour:
+        return options
+    belief, cached = options.belief, options.prices_if_cached
+    return replace(
+        options,
+        prices=options.prices.for_an_hour(),
+        prices_if_cached=cached.for_an_hour() if cached is not None else None,
+        belief=replace(belief, hour=True) if belief is not None else None,
+    )
+
+
 def bound_belief(belief: FoldDecision | None, messages: Messages, memo: Memo) -> FoldDecision | None:
     """The belief, limited to summaries that were written under a prefix of this conversation."""
     if belief is None or not belief.summaries:

@@ -16,7 +16,15 @@ from turnfold.compression.fold.attempts import Attempt, first_plan, steady_attem
 from turnfold.compression.fold.changing import caching, changes, settle
 from turnfold.compression.fold.check import ATTACHMENT_LOST, TURN_BROKEN, attachments_lost, check
 from turnfold.compression.fold.counts import conversation_tokens, message_tokens
-from turnfold.compression.fold.decisions import binding, bound_belief, bound_likenesses, fresh, known_prefixes, under_prices
+from turnfold.compression.fold.decisions import (
+    binding,
+    bound_belief,
+    bound_likenesses,
+    fresh,
+    known_prefixes,
+    under_marks,
+    under_prices,
+)
 from turnfold.compression.fold.fold_task import FoldTask, fold_task
 from turnfold.compression.fold.marks import writes_for_an_hour
 from turnfold.compression.fold.outlook import Outlook
@@ -195,14 +203,13 @@ def _under(conversation: Conversation, options: FoldOptions, memo: Memo) -> Fold
         "preserved_thinking": bound,
         "recall_stays": stays,
         "drops_thinking": drops,
-        "prices": options.prices.for_an_hour() if writes_for_an_hour(conversation) else options.prices,
         "precedents": binding(options.precedents, messages, memo),
         "borrowed": binding(options.borrowed, messages, memo),
         "belief": bound_belief(options.belief, messages, memo),
         "likenesses": bound_likenesses(options.likenesses, messages, memo),
     }
     new = {name: value for name, value in said.items() if value != getattr(options, name)}
-    return replace(options, **new) if new else options
+    return under_marks(replace(options, **new) if new else options, hour=writes_for_an_hour(conversation))
 
 
 def _is_smaller(plain: Folded, best: Attempt, forwarded: Conversation, after: int, options: FoldOptions, memo: Memo) -> bool:

@@ -75,6 +75,8 @@ def _to_bytes(precedent: Precedent) -> bytes:
         value["caches"] = True
     if decision.cold:
         value["cold"] = True
+    if decision.hour:
+        value["hour"] = True
     if decision.summaries:
         value["summaries"] = [[one.start, one.end, one.prefix, one.text] for one in decision.summaries]
     return json.dumps(value, separators=(",", ":")).encode("ascii")
@@ -87,5 +89,5 @@ def _build(value: Any) -> FoldDecision:
     written = tuple(
         WrittenSummary(int(start), int(end), str(prefix), str(text)) for start, end, prefix, text in value.get("summaries", ())
     )
-    brake, caches, cold = (bool(value.get(name, False)) for name in ("brake", "caches", "cold"))
-    return FoldDecision(Warmth(*shares), brake, written, caches, cold)
+    brake, caches, cold, hour = (bool(value.get(name, False)) for name in ("brake", "caches", "cold", "hour"))
+    return FoldDecision(Warmth(*shares), brake, written, caches, cold, hour)
