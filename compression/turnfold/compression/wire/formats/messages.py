@@ -38,7 +38,7 @@ from turnfold.compression.wire.standing import insertions, moved
 
 _SCHEMA: Final = ("tools", "output_config", "output_format")
 #: Top-level keys whose values are needed; for the others, only the text is stored.
-_KEPT: Final = frozenset({"model", "stream", "max_tokens", "system", "thinking", "metadata", "thread", "compaction"})
+_KEPT: Final = frozenset({"model", "stream", "max_tokens", "system", "thinking", "metadata", "thread", "compaction", MARK})
 _THINKING: Final = "thinking"
 # Anthropic, "Preserved thinking": the value that makes the API drop invalid blocks instead of refusing them, also for the beta
 # header.
@@ -80,10 +80,10 @@ def read(body: bytes, memo: Memo) -> Conversation:
         output=output if is_whole(output, 1) else None,
         streams=values.get("stream") is True,
         keys=tuple(members),
-        settings={key: value for key, value in values.items() if key != "system"},
+        settings={key: value for key, value in values.items() if key not in ("system", MARK)},
         history=members["messages"][1:],
         groups=told.groups,
-        marked_at_end=MARK in members and bool(members[MARK][0]),
+        marked_at_end=bool(values.get(MARK)),
         can_drop_thinking=_can_drop(thinking),
         betas=(_DROP_BETA,) if binds else (),
         encoded=body,
