@@ -302,8 +302,9 @@ def _bare(block: Any) -> Any:
 
 def newest_step(wire: str, body: bytes) -> list[Any]:
     """What stands behind the user's newest message but for instructions; of a tool loop its last step. Without the white space at
-    the end of what the assistant says in Anthropic's format, which a folded request leaves out (``fold.endings``)."""
-    history = json.loads(body)["input" if wire == "responses" else "messages"]
+    the end of what Claude says, which a folded request leaves out (``fold.endings``)."""
+    value = json.loads(body)
+    history = value["input" if wire == "responses" else "messages"]
     history = history if isinstance(history, list) else []
     asked = next((i for i in range(len(history) - 1, -1, -1) if _asks(history[i])), -1)
     results = ("tool", "function") if wire == "chat" else ("user",)
@@ -311,11 +312,11 @@ def newest_step(wire: str, body: bytes) -> list[Any]:
     while last > asked + 1 and (history[last - 1]["role"] in results if wire != "responses" else _is_result(history[last - 1])):
         last -= 1
     step = [item for item in history[max(asked + 1, last - 1) :] if item.get("role") not in ("system", "developer")]
-    return [_trimmed(item) for item in step] if wire == "messages" else step
+    return [_trimmed(item) for item in step] if wire == "messages" or "claude" in value["model"] else step
 
 
 def _trimmed(item: Body) -> Body:
-    content = item["content"]
+    content = item.get("content")
     if item["role"] != "assistant" or not content:
         return item
     if isinstance(content, str):

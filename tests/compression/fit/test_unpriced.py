@@ -48,6 +48,19 @@ def test_nothing_weighs_what_the_text_explains(excess: float) -> None:
     assert spread(excess, attached_in(chat([pdf(300)]).messages)) is None
 
 
+@pytest.mark.parametrize(
+    ("held", "shared"), [([0], [900, 0]), ([0, 0], [300, 600]), ([0, 30], [900, 0]), ([30, 30], [450, 450]), ([1000], [300, 600])]
+)
+def test_what_was_learned_counts_first_and_may_be_nothing(held: list[float], shared: list[int]) -> None:
+    conversation = chat([pdf(300)], [pdf(600)])
+    attached = attached_in(conversation.messages)
+    known = {one.source: weight for one, weight in zip(reversed(attached), held, strict=False)}
+    weights = spread(900, attached, known)
+    assert weights is not None
+    assert [weights.of(message) for message in conversation.messages] == shared
+    assert spread(900, attached[:1], {attached[0].source: 0.0}) == spread(900, attached[:1])
+
+
 def test_what_is_priced_or_text_weighs_nothing() -> None:
     image = {"type": "image_url", "image_url": {"url": "https://h.example/a.png"}}
     assert not has_unpriced(chat("hello", [image]))

@@ -80,6 +80,15 @@ def test_what_is_known_of_the_beginning_changes_nothing(seed: int, kind: Kind, g
         assert MESSAGES.read(body, memo) == MESSAGES.read(body, Memo())
 
 
+@each("key", ["cache_control", "thread", "compaction", "thinking", "metadata"])
+def test_what_stands_in_front_of_the_messages_is_read_in_every_request(key: str) -> None:
+    """A process that knows the beginning reads on behind it."""
+    memo, turns = Memo(), conversation(1, Kind(turns=12))
+    for end in range(1, len(turns) + 1, 2):
+        body = json.dumps({key: {"type": "ephemeral"}, "messages": turns[:end]}).encode()
+        assert MESSAGES.read(body, memo) == MESSAGES.read(body, Memo())
+
+
 @each(
     "body",
     [

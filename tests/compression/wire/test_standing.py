@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.support import words
 from tests.support.cases import each
@@ -76,6 +79,9 @@ def read(messages: list[Message]) -> Conversation:
         ("U-Au", "-u"),
         ("ua1uAu", "ua1uu"),  # as the client had them, who may speak to another API
         ("U1Auua", "uu1a"),
+        ("U1Au2Aua", "uu12a"),
+        ("uaCR1aua", "uaau1a"),
+        ("U1Au2Au3A", "uu123"),
         ("u1a", "u1a"),
     ],
 )
@@ -88,6 +94,21 @@ def test_they_go_behind_the_next_message_of_the_users_where_they_must(kinds: str
     assert apply(forwarded.text, back) == received.text
     kept = Account(tuple(range(len(received.messages)))).after(changes, received).kept
     assert [received.messages[i].raw for i in kept] == [m.raw for m in forwarded.messages]
+
+
+@given(st.lists(st.tuples(st.booleans(), st.booleans(), st.booleans()), min_size=1, max_size=9))
+def test_whatever_is_left_out_they_stand_where_the_api_takes_them(turns: list[tuple[bool, bool, bool]]) -> None:
+    """Turns with or without instructions, of which the user's or the assistant's message may go; the first kept is a user's."""
+    kinds = "".join(
+        f"{'U' if user else 'u'}{i if noted else ''}{'A' if answer else 'a'}" for i, (noted, user, answer) in enumerate(turns)
+    )
+    kinds += "u"
+    kinds = re.sub(r"^[^u]*", lambda head: head[0].upper(), kinds)
+    received = read(messages_of(kinds))
+    gone = [i for i, kind in enumerate(kinds, 1) if kind.isupper()]
+    forwarded = received.with_changes(Changes(dropped=tuple((i, i + 1) for i in gone)), WARM)
+    assert refusals(forwarded.body) == []
+    assert re.findall(r"note (\d)", forwarded.text) == re.findall(r"\d", kinds)
 
 
 def test_moving_one_is_allowed_and_leaving_one_out_is_not() -> None:

@@ -17,7 +17,7 @@ import pytest
 from starlette.types import Receive, Scope, Send
 
 from tests.proxy.chat.test_unpriced_attachments import PATHS, aloud, by_data, by_id, film
-from tests.proxy.harness import ProxyServer, StartProxy, UpstreamServer, call, reply
+from tests.proxy.harness import ProxyServer, StartProxy, UpstreamServer, call, reply, until
 from tests.support.effort import every
 from tests.support.overflow_upstream import DIALECTS, count_text
 from tests.support.warm import warm_fold
@@ -152,6 +152,35 @@ def test_a_restart_and_another_replica_know_it(
     assert weigher.refused
     replicas = [start_proxy(upstream.origin + "/v1", fold=warm_fold, **settings) for _ in range(2)]
     assert later(replicas, weigher, talk) == 0
+
+
+@pytest.mark.parametrize("wire", sorted(PATHS))
+def test_an_attachment_that_weighed_nothing_may_weigh_something(
+    wire: str, upstream: UpstreamServer, start_proxy: StartProxy
+) -> None:
+    """Beside a large one a small one takes less than half a token; alone, all that the text does not explain."""
+    proxy = start_proxy(upstream.origin + "/v1", fold=warm_fold, **OWN)
+    small, large = by_data(wire, 0, 1), by_data(wire, 1, 40_000)
+    usage = {"usage": {"prompt_tokens": 4000, "input_tokens": 4000, "completion_tokens": 1, "output_tokens": 1}}
+    upstream.handler = reply(json.dumps({"choices": [], **usage}).encode())
+    both = Talk(wire, [small])
+    first = both.ask()
+    both.said[0]["content"].insert(0, large)
+    assert post(proxy, wire, first) == 200
+    until(lambda: len(proxy.recorder.receipts) == 1)
+    time.sleep(0.05)  # what an answer teaches is learned behind it
+    talk = Talk(wire, [small], seed=2)
+    for _ in range(30):
+        asked = talk.ask(250)
+    answers = [reply(json.dumps(DIALECTS[DIALECT_OF[wire]].render(WINDOW, 90_000, 300)).encode(), status=400)]
+    answers += [reply(json.dumps({"choices": [], **usage}).encode())]
+
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        await answers.pop(0)(scope, receive, send)
+
+    upstream.handler = answer
+    assert post(proxy, wire, asked) == 200
+    assert answers == []
 
 
 def test_another_tenant_learns_it_for_itself(upstream: UpstreamServer, start_proxy: StartProxy) -> None:

@@ -35,6 +35,42 @@ def test_one_credential_one_tenant_however_it_is_sent() -> None:
     assert OPEN.admit([]).tenant == OPEN.admit([(b"x-a", b"k1")]).tenant
 
 
+@each(
+    "name",
+    [
+        *(b"ocp-apim-subscription-key", b"x-litellm-api-key", b"x-portkey-api-key", b"helicone-auth", b"cf-aig-authorization"),
+        *(b"apikey", b"x-goog-api-key"),
+    ],
+)
+def test_people_with_different_keys_of_a_gateway_are_different_tenants(name: bytes) -> None:
+    shared = (b"authorization", b"Bearer dummy")
+
+    def tenant(*headers: tuple[bytes, bytes]) -> str:
+        assert OPEN.admit(list(headers)).headers == list(headers)
+        assert OPEN.tenant(list(headers)) == OPEN.admit(list(headers)).tenant
+        return OPEN.admit(list(headers)).tenant
+
+    assert tenant((name, b"k1")) == tenant((b"authorization", b"Bearer k1"))
+    found = [tenant((name, b"k1")), tenant((name, b"k2")), tenant(shared, (name, b"k1")), tenant(shared, (name, b"k2")), tenant()]
+    assert len(set(found)) == 5
+    assert tenant(shared, (name, b"k1")) == tenant((name, b"k1"), shared)
+    assert tenant(shared, (name, b"dummy")) == tenant(shared)
+
+
+def test_a_key_in_the_query_is_one_too() -> None:
+    def tenant(query: bytes) -> str:
+        return OPEN.admit([], query=query).tenant
+
+    assert tenant(b"api-version=1&api-key=k%311") == OPEN.admit([(b"authorization", b"Bearer k11")]).tenant
+    assert len({tenant(b"key=a"), tenant(b"key=b"), tenant(b"beta=true")}) == 3
+    assert tenant(b"beta=true") == tenant(b"") == OPEN.admit([]).tenant
+
+
+def test_a_token_of_ours_is_the_tenant_alone() -> None:
+    ours = (b"authorization", b"Bearer t1")
+    assert len({_locked().admit([ours, other]).tenant for other in (ours, (b"apikey", b"a"), (b"x-api-key", b"b"))}) == 1
+
+
 def test_the_secret_keys_the_hash() -> None:
     headers = [(b"authorization", b"Bearer k1")]
     keyed = [Gate(None, AuthSettings(secret=SecretStr(secret))).admit(headers).tenant for secret in ("a", "b", "a" * 500)]
@@ -138,6 +174,19 @@ def test_over_the_wire(upstream: UpstreamServer, start_proxy: StartProxy) -> Non
     assert len(upstream.seen) == 3
     tenants = [receipt.tenant for receipt in proxy.recorder.receipts]
     assert len(set(tenants)) == len(tenants) == 2
+
+
+def test_keys_of_a_gateway_and_of_a_query_over_the_wire(upstream: UpstreamServer, start_proxy: StartProxy) -> None:
+    proxy = start_proxy(upstream.origin + "/v1")
+    path, ours = "/v1/chat/completions", ("authorization", "Bearer gateway")
+    for key in ("a", "b"):
+        call(proxy.origin, "POST", path, b"{}", [ours, ("ocp-apim-subscription-key", key)])
+        call(proxy.origin, "POST", f"{path}?api-key={key}", b"{}", [ours])
+        assert [seen.header("ocp-apim-subscription-key") for seen in upstream.seen[-2:]] == [key, None]
+    tenants = [receipt.tenant for receipt in proxy.recorder.receipts]
+    assert len(tenants) == 4
+    assert tenants[::2] == tenants[1::2]
+    assert len(set(tenants)) == 2
 
 
 def test_a_browsers_preflight_needs_no_token_and_gets_no_key(upstream: UpstreamServer, start_proxy: StartProxy) -> None:

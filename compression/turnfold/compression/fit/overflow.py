@@ -108,7 +108,8 @@ _ECHO: Final = lazy.pattern(
     r"(?:input was|input_value|received value|value was|got value|you (?:sent|passed)"
     r"|\b(?:content|near|unexpected|pars(?:e|ing)|text|says|saying|said|wrote|unsupported|decod(?:e|ing)|user message"
     r"|starting with|beginning with|found|invalid (?:message|content|text|string|role)))\W{0,5}['\"`“‘«].*"
-    r"|\bthe (?:\w+ )?(?:message|result|string|value) ['\"`“‘«](?=\S+ \S+ ).*",
+    r"|\bthe (?:\w+ )?(?:message|result|string|value) ['\"`“‘«](?=\S+ \S+ ).*"
+    r"|\barguments?:? ['\"`“‘«](?=[^\s'\"`”’»]+ \S+ ).*",
     re.DOTALL,
 )
 # Names of models, and a quotation of which the error says that it is not what it should be: neither says anything itself.

@@ -131,7 +131,7 @@ TABLE: Final[tuple[OverflowRule, ...]] = (
     _rule("full", "text", r"(?:tokens?|ctx|context|length|len)\b~\d\)? ?>=? ?(?:\w+ )?\(?\d|over the (?:model's )?(?:\d[\d,.]*k?[ -])?tokens? limit|which is over~token limit"),
     _rule("full", "text", r"(?:total|prompt|input|context) tokens? (?:exceed(?:ed|s? the model)|reached)|\bmessage(?: is)? too long|out of context\b|n_ctx~exceed"),
     _rule("full", "text", r"request (?:is )?too (?:long|large)~\d+ tokens|tokens? in (?:the )?prompt~must be|(?:use|using|provide) a shorter (?:prompt|input)"),
-    _rule("full", "text", r"maximum (?:prompt|input)[ _-](?:length|tokens?|size)|(?:requested|prompt|input) tokens?~exceed|context(?: \w+){0,2} overflow"),
+    _rule("full", "text", r"maximum (?:prompt|input)[ _-](?:length|tokens?|size)|(?:requested|prompt|input|messages?|context) tokens?~exceed|context(?: \w+){0,2} overflow"),
     _rule("full", "text", r"[`']?\binputs\b[`']?(?: tokens)? (?:\+ [`']?max_new_tokens[`']? must be|must have less than)|range of input length should be"),
     _rule("full", "text", r"max_total_tokens~max_seq_len|max_(?:completion_)?tokens must be at least 1, got -|than the (?:\w+ )?kv cache|too long by \d|prompt~longer than allowed|\btext(?: is)? too long~tokens|\A(?:the |your |input |prompt )*text(?:[ _]is)?[ _]too[ _]long\b(?! (?:for|in) (?!(?:this|the) (?:\w+ )?(?:model|context)))", "characters|voice|speech"),
     _rule("full", "text", r"(?:上下文|提示词|输入|輸入|prompt|tokens?)[^。\n]{0,20}(?:超过|超出|超過|超长|超長|过长|過長|过大)|(?:超过|超出|超過)[^。\n]{0,20}(?:上下文|token)"),

@@ -108,7 +108,7 @@ def spread(excess: float, attached: Sequence[Attached], held: Mapping[str, float
     others = [one for one in attached if one.source not in known]
     if not others and total > 0:
         return Weights(0.0, 1.0, {source: weight * excess / total for source, weight in known.items()})
-    if total >= excess:  # what is known is too much
+    if total >= excess or not others:  # what is known is too much, or nothing at all
         known, total, others = {}, 0.0, list(attached)
     usual = _usual_size(others)
     per_byte = (excess - total) / sum([one.size or usual for one in others])

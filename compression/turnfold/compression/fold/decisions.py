@@ -33,13 +33,14 @@ from turnfold.compression.options import FoldDecision, FoldOptions, Likeness, Pr
 from turnfold.compression.warmth import set_warmth, usual_warmth
 from turnfold.compression.wire.message import Messages, family
 
-_FIRST_RUNG: Final = 4_000  # tokens; the earliest fold is at 5,000
+#: Tokens from which a conversation has a decision. If it is not known whether there is a cache, nothing is folded before.
+FIRST_RUNG: Final = 4_000
 _RUNG: Final = log(1.25)
 
 
 def rung(total: int) -> int:
     """The rung of a conversation of `total` tokens; 0 below the first."""
-    return 0 if total < _FIRST_RUNG else 1 + int(log(total / _FIRST_RUNG) / _RUNG + 1e-9)
+    return 0 if total < FIRST_RUNG else 1 + int(log(total / FIRST_RUNG) / _RUNG + 1e-9)
 
 
 def at_first(options: FoldOptions) -> FoldDecision:
@@ -88,7 +89,8 @@ def under_prices(options: FoldOptions, total: int) -> FoldOptions:
     """The options with the cache prices for the whole conversation, if these are not known.
 
     Later observations must not move earlier folds. So the first decision of the conversation determines whether there is a cache,
-    and all others follow it. Below the first rung, where a point may depend on prices, no cache is assumed. If the first decision
+    and all others follow it. Below the first rung nothing is folded (``policy.thresholds``): a process that does not know of a
+    fold there might assume other prices, by which none was due. If the first decision
     was made before the first cached token was observed, nothing more is folded, since the prices were wrong.
 
     Args:

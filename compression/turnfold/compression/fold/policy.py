@@ -17,6 +17,7 @@ from math import exp, log, sqrt
 from typing import Final, NamedTuple
 
 from turnfold.compression import warmth
+from turnfold.compression.fold.decisions import FIRST_RUNG
 from turnfold.compression.options import FoldOptions, Warmth
 
 #: Maximum tokens quoted of the message that a kept user message answers.
@@ -144,6 +145,8 @@ def thresholds(
     oftener = spared if penalty else max(spared, talking)
     keep = max(keep, options.prices.least)  # a shorter prompt would never be cached, whereas the whole one would
     fold_at = keep + max(int(_EPOCH_LEAST * (1 - _OFTENER * oftener)), _epoch(penalty, price, keep, shape.pace))
+    if options.prices_if_cached is not None:  # the first decision tells the prices (``decisions.under_prices``)
+        start = max(start, FIRST_RUNG - 1)
     free = Thresholds(start, fold_at, keep, int(keep * _facts_worth(shape, spared, price)), summaries_at=keep // 2)
     if options.budget is None:
         return free

@@ -31,7 +31,7 @@ class Layout(Generic[T]):
     Attributes:
         wire: the wire's name.
         history: the key of the growing array.
-        kept: top-level keys whose values are needed; for the others, only their position is stored.
+        kept: top-level keys whose values are needed; the others are read as None, with their position.
         element: reads an element from its JSON text and value. Raises FoldRejected("unparsable").
         weigh: approximate bytes of an element in memory.
         plain: whether the history may be a value other than an array; then it has no elements, and its value is stored.
@@ -136,14 +136,16 @@ def _places_in_bytes(body: bytes, text: str, places: Sequence[int], begun: Place
 
 
 def _before_history(found: Mapping[str, Value], layout: Layout[T]) -> dict[str, Value]:
-    """The members up to the history, without large values and without the history's end."""
-    before = takewhile(lambda member: member[0] != layout.history, found.items())
-    kept = {key: (data if key in layout.kept else None, start, end) for key, (data, start, end) in before}
-    return kept | {layout.history: (None, found[layout.history][1], -1)}
+    """The members up to the history, without the history's end."""
+    before = dict(takewhile(lambda member: member[0] != layout.history, found.items()))
+    return before | {layout.history: (None, found[layout.history][1], -1)}
 
 
 def _scan(text: str, layout: Layout[T], known: BodyReading[T]) -> tuple[dict[str, Value], list[Value]]:
-    """The members of a body, and the elements of its history that are not known yet."""
+    """The members of a body, and the elements of its history that are not known yet.
+
+    A value that is not kept is None in a body read alone too: a reader that needs it would miss it only in a later request.
+    """
 
     def scan(key: str, text: str, at: int) -> tuple[Any, int]:
         is_history = key == layout.history and not (layout.plain and text[at : at + 1] != "[")
@@ -155,9 +157,9 @@ def _scan(text: str, layout: Layout[T], known: BodyReading[T]) -> tuple[dict[str
     if known.spans:
         elements, at = array(text, known.spans[-1][1], after=True)
         found[layout.history] = (None, found[layout.history][1], at)
-    for key, member in unique(found, members(text, at, after=at > 0, scan=scan)):
-        data, start, end = member
+    for key, (data, start, end) in unique(found, members(text, at, after=at > 0, scan=scan)):
         is_history = key == layout.history and text[start] == "["
         elements = data if is_history else elements
-        found[key] = (None, start, end) if is_history else member
+        is_kept = key in layout.kept or (key == layout.history and not is_history)
+        found[key] = (data if is_kept else None, start, end)
     return found, elements

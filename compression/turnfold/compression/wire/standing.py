@@ -12,7 +12,7 @@ to the model: behind another message it would show them again.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from itertools import islice, takewhile
+from itertools import dropwhile, islice, takewhile
 from typing import Final, NamedTuple
 
 from turnfold.compression.wire.conversation import Conversation
@@ -53,9 +53,11 @@ def moved(conversation: Conversation, gone: Collection[int]) -> Mapping[int, _Hi
     for run, front, back, at in _runs(conversation, kept):
         follows = front is not None and (front.role in _USERS or front == fronts.get(run[0]))
         precedes = back is None or back.role == "assistant" or back == backs.get(run[-1])
-        if not (follows and precedes) and back is not None and back.role in _USERS:
-            *_, target = takewhile(lambda e: e.role in _USERS, islice(kept, at, None))
-            found.update((e.start, None if e.start in cleared else target) for e in run)
+        if not (follows and precedes):
+            # Instructions between users move too, or stand as the client had them: the next user's message is beside this one.
+            later = dropwhile(lambda e: e.role not in _USERS, islice(kept, at, None))
+            users = [e for e in takewhile(lambda e: e.role in _USERS or messages[e.start].placed, later) if e.role in _USERS]
+            found.update((e.start, None if e.start in cleared else users[-1]) for e in run if users)
     return found
 
 

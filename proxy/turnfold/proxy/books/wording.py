@@ -192,6 +192,7 @@ _REASONS: Final[Mapping[str, str]] = MappingProxyType(
         "attachments-left-out": "The budget or window left no room for the oldest attachments: markers name what was left out.",
         "unparsable": "The body is not a JSON object with a list of messages.",
         "content-encoding": "Turnfold cannot decode its content-encoding.",
+        "signed-body": "Its headers sign the body or give its digest, so another body would be refused.",
         "window": "It was made to fit the context window that Turnfold learned for this model.",
         "slow": "The fold took longer than TURNFOLD_FOLD_TIMEOUT.",
         "slow-before": "An earlier fold of it took longer than TURNFOLD_FOLD_TIMEOUT, so it stays unchanged until its next fold.",

@@ -41,6 +41,7 @@ from turnfold.proxy.chat.exchange import ChatRequest, Exchange
 from turnfold.proxy.chat.own_models import OwnVectors
 from turnfold.proxy.chat.process_folding import LARGE, BareBody, Meet, ProcessFolding, beginning_of
 from turnfold.proxy.chat.receipts import Status
+from turnfold.proxy.http.headers import binds_body
 from turnfold.proxy.http.limits import plain_body
 from turnfold.proxy.lanes.taking_over import Step, TakingOver
 from turnfold.proxy.lanes.threads import ThreadLane
@@ -168,6 +169,8 @@ class Folding:
             Refused: the body unpacks to more than the limit.
         """
         request = exchange.request
+        if binds_body(request.headers):
+            return exchange.settle("passthrough", "signed-body")
         if is_instant_body(request) or self._is_known(request):
             return self.read(exchange)
         plain: bytes | None = request.body

@@ -11,13 +11,13 @@ from typing import Any, Final
 
 from turnfold.compression.wire.conversation import Conversation
 from turnfold.proxy.http.shapes import looks_like_a_key
-from turnfold.proxy.http.tenancy import CREDENTIALS
+from turnfold.proxy.http.tenancy import CREDENTIALS, GATEWAY_KEYS
 
 #: Headers, the most specific first: Claude Code's, current Codex's, earlier Codex's.
 _HEADERS: Final = ("x-claude-code-session-id", "session-id", "session_id", "conversation_id")
 _HEADER_BYTES: Final = frozenset(map(str.encode, _HEADERS))
 _SETTINGS: Final = ("prompt_cache_key", "metadata")
-_CREDENTIALS: Final = frozenset(map(bytes.decode, CREDENTIALS))
+_CREDENTIALS: Final = frozenset(map(bytes.decode, (*CREDENTIALS, *GATEWAY_KEYS)))
 _LONGEST: Final = 200
 
 

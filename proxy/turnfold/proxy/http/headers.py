@@ -36,6 +36,11 @@ _HOP_BY_HOP: Final = frozenset(
 )
 # Host follows from the upstream's URL; our server has answered the expectation itself.
 _NOT_FORWARDED: Final = _HOP_BY_HOP | {b"host", b"expect"}
+#: Headers that hold only with the body's very bytes: digests (RFC 9530 and before it), and signatures over one (RFC 9421, AWS).
+_BINDING: Final = frozenset(
+    (b"content-digest", b"repr-digest", b"digest", b"content-md5", b"signature-input", b"x-amz-content-sha256")
+)
+_HMAC: Final = re.compile(rb"(?:AWS4|[\w-]*HMAC)-", re.IGNORECASE)
 _UNSENDABLE: Final = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
 _NO_CODING: Final = frozenset((b"", b"identity", b"chunked"))
 _MODES: Final = get_args(Mode)
@@ -116,6 +121,11 @@ def returned_headers(headers: RawHeaders, status: int) -> list[tuple[bytes, byte
     if status in (204, 304):
         dropped |= {b"content-length"}
     return [(key, value) for key, value in headers if key.lower() not in dropped]
+
+
+def binds_body(headers: RawHeaders) -> bool:
+    """Whether a request's headers hold only with the body's very bytes, so that another body would be refused."""
+    return any(key in _BINDING or (key == b"authorization" and _HMAC.match(value)) for key, value in headers)
 
 
 def without(headers: RawHeaders, *names: bytes) -> list[tuple[bytes, bytes]]:

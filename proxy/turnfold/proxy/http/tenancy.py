@@ -3,9 +3,9 @@
 Credentials go in; the tenant and the outgoing credentials come out. The admin token is checked here too. A credential is never
 stored or logged.
 
-Without an operator's key the client's own credentials go upstream unchanged and determine the tenant. With one, clients must send
-a Turnfold token, which is replaced by that key on the way upstream. There is one key for each provider, and neither is ever sent
-to the other's host; nor is a Turnfold token sent to any.
+Without an operator's key the client's own credentials go upstream unchanged and determine the tenant, all of them: people behind
+one gateway may share its key. With one, clients must send a Turnfold token, which is replaced by that key on the way upstream.
+There is one key for each provider, and neither is ever sent to the other's host; nor is a Turnfold token sent to any.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import hashlib
 import hmac
 from dataclasses import dataclass
 from typing import Final, Literal, Protocol
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 from pydantic import SecretStr
 
@@ -25,6 +25,15 @@ from turnfold.proxy.http.refusals import RawHeaders, Refused
 
 #: Headers that carry a credential: OpenAI's and most others', Azure's, Anthropic's, Google's.
 CREDENTIALS: Final = (b"authorization", b"api-key", b"x-api-key", b"x-goog-api-key")
+#: Headers in which gateways take a key of their own: Azure's API Management, LiteLLM, Portkey, Helicone, Cloudflare, Kong. They
+#: pass as they come, and tell callers apart.
+GATEWAY_KEYS: Final = (
+    *(b"ocp-apim-subscription-key", b"x-litellm-api-key", b"x-litellm-key", b"x-portkey-api-key", b"helicone-auth"),
+    *(b"cf-aig-authorization", b"apikey", b"x-auth-token", b"x-access-token"),
+)
+_KEY_HEADERS: Final = frozenset({*CREDENTIALS, *GATEWAY_KEYS})
+#: Parameters of a query in which a key may stand: Google's, Azure's, API Management's.
+_KEY_PARAMETERS: Final = frozenset({b"key", b"api-key", b"api_key", b"subscription-key", b"access_token"})
 #: Which provider's operator key a request carries, if the operator has set it.
 Keys = Literal["openai", "anthropic"]
 _ADMIN: Final = b"x-turnfold-admin-token"
@@ -123,11 +132,12 @@ class Gate:
         secret = _secret(auth.secret) or b""
         self._hash_key = hashlib.blake2b(secret).digest() if secret else b""
 
-    def admit(self, headers: RawHeaders, keys: Keys = "openai") -> Admission:
+    def admit(self, headers: RawHeaders, keys: Keys = "openai", query: bytes = b"") -> Admission:
         """Admit a caller.
 
         Args:
             keys: whose key its request is to carry.
+            query: of the request's URL.
 
         Raises:
             Refused: 401, client tokens are set and the caller has none of them; 403, none are set, and the request seems to come
@@ -141,11 +151,11 @@ class Gate:
         if key is None:
             if self._spends and self._client_tokens:
                 raise Refused(403, "key_missing", _KEY_MISSING[keys])
-            return Admission(self._tenant(token), list(headers))
+            return Admission(self._tenant(token, headers, query), list(headers))
         if keys == "anthropic":
             name = b"x-api-key"
         sent = b"Bearer " + key if name == b"authorization" else key
-        return Admission(self._tenant(token), [*without(headers, *CREDENTIALS), (name, sent)])
+        return Admission(self._tenant(token, headers, query), [*without(headers, *CREDENTIALS), (name, sent)])
 
     def keyless(self, headers: RawHeaders) -> list[tuple[bytes, bytes]]:
         """The headers of a request that must not carry the operator's key: none of ours is required for it."""
@@ -161,7 +171,7 @@ class Gate:
         chosen = first(headers, _TENANT)
         if chosen is not None and self._is_admin_token(first(headers, _ADMIN)):
             return chosen.decode("latin-1")
-        return self._tenant(self._caller(headers)[1])
+        return self._tenant(self._caller(headers)[1], headers)
 
     def is_admin(self, headers: RawHeaders, method: str = "") -> bool:
         """Whether the request carries the admin token, in its own header or as a bearer token, or comes from a browser that
@@ -208,5 +218,16 @@ class Gate:
     def _is_ours(self, token: bytes) -> bool:
         return sum(_same(token, known) for known in self._client_tokens) > 0  # compare every one, for constant time
 
-    def _tenant(self, credential: bytes) -> str:
+    def _tenant(self, credential: bytes, headers: RawHeaders, query: bytes = b"") -> str:
+        """The tenant of a caller: of one of our tokens, or of everything that it brings instead."""
+        if not self._is_ours(credential):
+            credential = b"\n".join(sorted(_keys_of(headers, query)))  # a header has no line's end in it
         return hashlib.blake2b(credential, key=self._hash_key, digest_size=16).hexdigest()
+
+
+def _keys_of(headers: RawHeaders, query: bytes) -> set[bytes]:
+    """The different keys of a request, however they are sent."""
+    found = {_token(value) for name, value in headers if name in _KEY_HEADERS}
+    if b"=" in query:
+        found |= {_token(value) for name, value in parse_qsl(query) if name.lower() in _KEY_PARAMETERS}
+    return found - {b""}

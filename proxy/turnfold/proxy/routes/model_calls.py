@@ -116,7 +116,7 @@ class ModelCalls:
     async def _admit(self, request_id: str, scope: Scope, inbound: Inbound, started: float) -> ChatRequest:
         at = time.time()
         to = self._destinations.of(scope)
-        admission = self._gate.admit(inbound.headers, to.keys)
+        admission = self._gate.admit(inbound.headers, to.keys, scope["query_string"])
         asked = wishes(inbound.headers)
         body = await read_body(inbound, self._limits, self._unfinished, admission.tenant)
         headers: RawHeaders = sendable(without(forwarded_headers(admission.headers), b"content-length"))
