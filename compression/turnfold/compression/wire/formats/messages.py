@@ -80,7 +80,7 @@ def read(body: bytes, memo: Memo) -> Conversation:
         output=output if is_whole(output, 1) else None,
         streams=values.get("stream") is True,
         keys=tuple(members),
-        settings={key: value for key, value in values.items() if key not in ("system", MARK)},
+        settings={key: value for key, value in values.items() if key != "system"},
         history=members["messages"][1:],
         groups=told.groups,
         marked_at_end=bool(values.get(MARK)),
