@@ -10,10 +10,11 @@ from collections.abc import Sequence
 from typing import Final
 
 from turnfold.compression import lazy
-from turnfold.compression.shorten.evidence import graded_lines, grades, odd_settings, with_messages
+from turnfold.compression.shorten.evidence import graded_lines, grades, odd_rows, odd_settings, with_messages
 from turnfold.compression.shorten.lines import WeighedLine, needed_above, rows_of, short_lines
 from turnfold.compression.text.beside import beside
 from turnfold.compression.text.statements import statements
+from turnfold.compression.text.writers import written_by
 
 _OFTEN: Final = 3
 _VARYING: Final = lazy.pattern(r"[0-9][0-9a-f]*")
@@ -63,7 +64,7 @@ def in_short(rows: Sequence[WeighedLine]) -> list[WeighedLine]:
 
 def sentence_rows(text: str) -> list[WeighedLine]:
     """Prose: one row for each statement, after its speaker's label. Numbers and names decide; the first statement of a line is
-    worth more.
+    worth more, a line that only names the writer nothing.
     """
     read = statements(text)
     said = [span.of(text) for span in read.spans]
@@ -71,12 +72,21 @@ def sentence_rows(text: str) -> list[WeighedLine]:
     said = ["" if i in labels else (said[i - 1] if i - 1 in labels else "") + piece for i, piece in enumerate(said)]
     pieces = [piece.strip() for piece in said]
     aside = beside(text, read.spans)
+    writers = written_by(text)
+    heads = {i for i, span in enumerate(read.spans) if (above := writers.above(span.end)) and span.start < above[1]}
     graded = grades([" ".join(piece.split("\n")) for piece in pieces])
     return [
         WeighedLine(
             piece,
-            weight=_BESIDE if i in aside else 1.2 if text[span.start - 1 : span.start] in ("", "\n") or i - 1 in labels else 0.4,
+            weight=0.0
+            if i in heads
+            else _BESIDE
+            if i in aside
+            else 1.2
+            if text[span.start - 1 : span.start] in ("", "\n") or i - 1 in labels
+            else 0.4,
             unmarked=True,
+            scale=0.0 if i in heads else 1.0,
             evidence=1 if grade == _FAILURE else 0,
             needs=tuple(i - n for needed in read.needs[i] if (n := needed + (needed in labels)) != i),
             lines=piece.count("\n") + 1 if piece else 0,
@@ -93,7 +103,7 @@ def rows(text: str, words: frozenset[str]) -> list[WeighedLine]:
     lines = short_lines(text)
     found = with_messages(lines, grades(lines))
     above = needed_above(lines, headings=True)
-    odd, last = odd_settings(lines), len(lines) - 1
+    odd, last = odd_settings(lines) | odd_rows(lines), len(lines) - 1
     seen: Counter[str] = Counter()
 
     def row(i: int) -> WeighedLine:
