@@ -81,13 +81,16 @@ def test_the_one_row_that_is_not_like_the_others_is_in_every_layer(name: str, ra
 OUTPUTS = {
     "processes": "USER   PID  %CPU %MEM COMMAND\n"
     + "\n".join(f"www    {1000 + i}  {'98.7' if i == 50 else '0.1'}  0.2 /usr/bin/worker --n {i}" for i in range(90)),
+    "records by name": json.dumps(
+        {f"svc{i}": {"port": 8000 + i, "tls": i != 33, "image": f"acme:{i}"} for i in range(70)}, indent=2
+    ),
     "pods": "NAME  READY  STATUS  RESTARTS  AGE\n"
     + "\n".join(f"web-{i:03}  1/1  {'Evicted' if i == 37 else 'Running'}  0  {i}h" for i in range(90)),
 }
 
 
-@each(("name", "rare"), [("processes", "98.7"), ("pods", "web-037  1/1  Evicted")])
-def test_the_one_line_that_is_not_like_the_others_below_a_header_is_in_every_layer(name: str, rare: str) -> None:
+@each(("name", "rare"), [("processes", "98.7"), ("records by name", "false"), ("pods", "web-037  1/1  Evicted")])
+def test_the_one_entry_that_is_not_like_the_others_is_in_every_layer(name: str, rare: str) -> None:
     assert all(rare in layer.text for layer in compress(OUTPUTS[name]).layers)
 
 
@@ -325,3 +328,11 @@ def test_a_letter_is_told_before_what_it_quotes(ratio: float) -> None:
     for layer in Compressor().compress(CompressRequest(MAIL, l1_ratio=ratio)).layers[1:]:
         assert "we will not launch on 9 October" in layer.text
         assert "still fine" not in layer.text
+
+
+def test_a_sentence_that_is_unlike_a_series_is_shown_before_its_entries() -> None:
+    entries = [f"Berth {i} is free until {i} May. Its crane is sound. " for i in range(90)]
+    odd = "Berth nine was closed after a spill."
+    layers = compress("".join([*entries[:60], f"{odd} ", *entries[60:]])).layers
+    assert odd in layers[1].text
+    assert layers[2].tokens < layers[1].tokens / 3  # no entry brings the others along

@@ -99,6 +99,9 @@ def test_a_long_line_without_blanks_is_cut_between_sentences() -> None:
     text = "".join(f"第{i}号码头的水深是{i % 9 + 4}米。吊车工作正常。" for i in range(90)) + "但是第七号码头因为漏油已经关闭。"
     short = registry.facts(text, 60, frozenset(), count)
     assert all(line.startswith(("第", "吊车", "但是", "…", "[")) for line in short.split("\n"))
+    text = " ".join(f"घाट {i} सामान्य है। तापमान {i % 20} डिग्री है।" for i in range(60)) + " लेकिन घाट 7 तेल रिसाव के कारण बंद है।"
+    short = registry.facts(text, 120, frozenset(), count)
+    assert all(line.startswith(("घाट", "तापमान", "लेकिन", "…", "[")) for line in short.split("\n"))
 
 
 ORDERS = """ticket,guest,state,seats,remark

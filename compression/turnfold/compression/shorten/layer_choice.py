@@ -34,6 +34,7 @@ _SUMMARY_FILLER: Final = 0.6  # the same in a summary, which says what the text 
 # Added as a cube: an answer to a query is worth a figure more. As a factor it would displace the figures of the rest.
 _RELEVANCE_WORTH, _RELEVANCE_POWER = 4.0, 3
 _QUESTION_FACTOR: Final = 0.6  # a question claims nothing
+_ALIKE_FACTOR: Final = 0.5  # of the entries of a series each says less than a sentence that is unlike them
 _BESIDE_FACTOR: Final = 0.3  # text quoted in a letter was said before and is answered there; its recipients are not its content
 _CRUMB_FACTOR: Final = 0.1  # a few words on a page with buttons
 _COUNTER_FACTOR: Final = 0.05  # figures without a word, such as counters of subtitles and pages
@@ -186,7 +187,7 @@ def _factor(source: JudgedText, i: int) -> float:
         return 0.0 if i - 1 in source.heads else _CRUMB_FACTOR if source.buttons else _FILLER_FACTOR
     if not _SAID.search(said):
         return _COUNTER_FACTOR
-    return _QUESTION_FACTOR if said.endswith(QUESTION_MARKS) else 1.0
+    return (_QUESTION_FACTOR if said.endswith(QUESTION_MARKS) else 1.0) * (_ALIKE_FACTOR if i in source.alike else 1.0)
 
 
 def _least(source: JudgedText, budget: int) -> ChosenText:

@@ -6,7 +6,7 @@ This is the rule for lines of unknown structure. More specific kinds have files 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from turnfold.compression import lazy
@@ -17,6 +17,7 @@ from turnfold.compression.text.statements import statements
 from turnfold.compression.text.writers import written_by
 
 _OFTEN: Final = 3
+_ALIKE: Final = 6  # statements that differ in their figures only are a series
 _VARYING: Final = lazy.pattern(r"[0-9][0-9a-f]*")
 _BEGUN: Final = lazy.pattern(r"[a-f]{1,7}#")  # a hexadecimal number may begin with letters
 _NUMBERS: Final = lazy.pattern(r"(?:0x)?[a-f]{0,7}[0-9][0-9a-f]*")
@@ -38,6 +39,13 @@ def template(line: str) -> str:
 def templates(lines: Sequence[str]) -> list[str]:
     """`template` of each line, in one pass; no line contains a line break."""
     return _strike_values("\n".join([line.strip() for line in lines])).split("\n") if lines else []
+
+
+def alike(said: Mapping[int, str]) -> frozenset[int]:
+    """Which statements, by index, several others repeat with other figures: the entries of a series."""
+    read = templates([" ".join(piece.split()) for piece in said.values()])
+    often = Counter(read)
+    return frozenset(i for i, one in zip(said, read, strict=True) if often[one] >= _ALIKE)
 
 
 def _strike_values(text: str) -> str:
