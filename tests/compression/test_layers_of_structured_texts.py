@@ -78,6 +78,32 @@ def test_the_one_row_that_is_not_like_the_others_is_in_every_layer(name: str, ra
     assert all(rare in layer.text for layer in compress(ODD_ROWS[name]).layers)
 
 
+OUTPUTS = {
+    "processes": "USER   PID  %CPU %MEM COMMAND\n"
+    + "\n".join(f"www    {1000 + i}  {'98.7' if i == 50 else '0.1'}  0.2 /usr/bin/worker --n {i}" for i in range(90)),
+    "records by name": json.dumps(
+        {f"svc{i}": {"port": 8000 + i, "tls": i != 33, "image": f"acme:{i}"} for i in range(70)}, indent=2
+    ),
+    "pods": "NAME  READY  STATUS  RESTARTS  AGE\n"
+    + "\n".join(f"web-{i:03}  1/1  {'Evicted' if i == 37 else 'Running'}  0  {i}h" for i in range(90)),
+}
+
+
+@each(("name", "rare"), [("processes", "98.7"), ("records by name", "false"), ("pods", "web-037  1/1  Evicted")])
+def test_the_one_entry_that_is_not_like_the_others_is_in_every_layer(name: str, rare: str) -> None:
+    assert all(rare in layer.text for layer in compress(OUTPUTS[name]).layers)
+
+
+def test_a_short_trace_behind_a_long_output_is_in_every_layer() -> None:
+    beats = "\n".join(f"info: Host[0] beat {i}" for i in range(80))
+    trace = (
+        "Unhandled exception. System.FormatException: Input string '12,5' was not in a correct format.\n"
+        "   at System.Number.Parse()\n   at Acme.Fee.Read(String s) in /src/Fee.cs:line 19\n"
+    )
+    layers = compress(f"{beats}\n{trace}").layers
+    assert all("\nUnhandled exception. System.FormatException: Input string '12,5'" in f"\n{layer.text}" for layer in layers)
+
+
 ODD_SETTINGS = {
     "ini": "\n".join(f"[site{i}]\nhost = h{i}\nport = {5000 + i}\nverify_tls = {'off' if i == 9 else 'on'}" for i in range(45)),
     "yaml": "\n".join(f"pump{i}:\n  bar: {40 + i}\n  locked: {'false' if i == 31 else 'true'}" for i in range(45)),
@@ -302,3 +328,11 @@ def test_a_letter_is_told_before_what_it_quotes(ratio: float) -> None:
     for layer in Compressor().compress(CompressRequest(MAIL, l1_ratio=ratio)).layers[1:]:
         assert "we will not launch on 9 October" in layer.text
         assert "still fine" not in layer.text
+
+
+def test_a_sentence_that_is_unlike_a_series_is_shown_before_its_entries() -> None:
+    entries = [f"Berth {i} is free until {i} May. Its crane is sound. " for i in range(90)]
+    odd = "Berth nine was closed after a spill."
+    layers = compress("".join([*entries[:60], f"{odd} ", *entries[60:]])).layers
+    assert odd in layers[1].text
+    assert layers[2].tokens < layers[1].tokens / 3  # no entry brings the others along

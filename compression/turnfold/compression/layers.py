@@ -220,8 +220,9 @@ class Compressor:
         """All three layers of a text, its entities and its sections. Deterministic: equal requests give equal results.
 
         Raises:
-            InvalidInput: the scorer does not return one finite number for each sentence.
+            InvalidInput: it is no request, or the scorer does not return one finite number for each sentence.
         """
+        require(("request", isinstance(request, CompressRequest), "must be a CompressRequest"))
         # Shortened data is counted for each length tried, for the whole text and again for its section.
         return Compressor(self._scorer, relevance=self._relevance, count=tokens.count_once({}, self._count))._compress(request)
 
@@ -394,9 +395,9 @@ def truncate_to_tokens(text: str, limit: int, *, count: Count = tokens.count) ->
     """The longest beginning of a text that takes at most `limit` tokens, cut behind a sentence, else behind a word.
 
     Raises:
-        InvalidInput: `limit` is negative.
+        InvalidInput: `text` is no string, or `limit` is negative.
     """
-    require(("limit", is_whole(limit), "must be a whole number from 0"))
+    require(("text", isinstance(text, str), "must be a string"), ("limit", is_whole(limit), "must be a whole number from 0"))
     if count(text) <= limit:
         return text
     spans = sentences(text)

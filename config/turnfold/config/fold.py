@@ -97,8 +97,8 @@ def _prose(intensity: str, file: Path | None) -> Prose:
     return Prose(intensity, read_lexicon(file))
 
 
-def read_lexicon(file: Path) -> str:
-    """The text of a user's lexicon.
+def read_lexicon(file: Path, setting: str = "TURNFOLD_PROSE_LEXICON") -> str:
+    """The text of a user's lexicon, which `setting` names.
 
     Raises:
         SettingsError: it cannot be read, or is not a lexicon.
@@ -107,9 +107,9 @@ def read_lexicon(file: Path) -> str:
         text = file.read_text("utf-8-sig")
         lexicon(text)
     except OSError as exc:
-        raise SettingsError(f"TURNFOLD_PROSE_LEXICON: {file} cannot be read: {exc.strerror}") from exc
+        raise SettingsError(f"{setting}: {file} cannot be read: {exc.strerror}") from exc
     except UnicodeDecodeError as exc:
-        raise SettingsError(f"TURNFOLD_PROSE_LEXICON: {file} is not UTF-8 (byte {exc.start})") from exc
+        raise SettingsError(f"{setting}: {file} is not UTF-8 (byte {exc.start})") from exc
     except InvalidInput as exc:
-        raise SettingsError(f"TURNFOLD_PROSE_LEXICON: {file}: {exc}") from exc
+        raise SettingsError(f"{setting}: {file}: {exc}") from exc
     return text

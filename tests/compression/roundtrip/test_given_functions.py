@@ -13,7 +13,15 @@ from typing import Any
 import pytest
 
 from tests.support.cases import each
-from turnfold.compression import CompressOptions, InvalidInput, compress, uncompress
+from turnfold.compression import (
+    CompressOptions,
+    Compressor,
+    InvalidInput,
+    compress,
+    strip_provenance,
+    uncompress,
+)
+from turnfold.compression.layers import truncate_to_tokens
 
 TALK = "The crew met at the old pier and spoke at length about the weather and the fish. " * 8
 MESSAGES: list[dict[str, Any]] = [{"role": ("user", "assistant")[n % 2], "content": f"{TALK}{n}"} for n in range(12)]
@@ -24,6 +32,19 @@ def test_a_counter_that_returns_no_number_of_tokens_is_refused(count: Any, budge
     with pytest.raises(InvalidInput, match="token_counter: must return a finite number") as raised:
         compress(MESSAGES, CompressOptions(token_counter=lambda _: count, token_budget=budget))
     assert raised.value.field == "token_counter"
+
+
+def test_an_argument_of_another_type_is_refused_by_name() -> None:
+    wrong: list[tuple[str, Any]] = [
+        ("request", lambda: Compressor().compress("a text")),  # type: ignore[arg-type]
+        ("text", lambda: truncate_to_tokens(5, 3)),  # type: ignore[arg-type]
+        ("messages", lambda: strip_provenance(compress(MESSAGES))),  # type: ignore[arg-type]
+        ("recursive", lambda: uncompress(MESSAGES, {}, recursive="no")),  # type: ignore[arg-type]
+    ]
+    for field, call in wrong:
+        with pytest.raises(InvalidInput) as raised:
+            call()
+        assert raised.value.field == field
 
 
 def test_a_counter_may_return_parts_of_tokens_and_nothing() -> None:

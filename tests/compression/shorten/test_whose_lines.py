@@ -44,6 +44,19 @@ copied to tape
 noor  09:40
 restart done, took 40 s"""
 
+EXPORTED = "\n".join(
+    f"**{who}**  9:{i + 10} AM\n{said}"
+    for i, (who, said) in enumerate(
+        [
+            ("ana", "the gate at pier 4 is open"),
+            ("piet", "it must stay closed until the pilot is back"),
+            ("ana", "closed again at ten"),
+            ("noor", "decision: no ship leaves before Monday"),
+            ("piet", "the harbour office was told"),
+        ]
+    )
+)
+
 
 def _heads(text: str, is_head: object) -> dict[str, str]:
     head = ""
@@ -59,6 +72,7 @@ def _heads(text: str, is_head: object) -> dict[str, str]:
 CASES = [
     (RECORDS, lambda line: line.startswith("Ticket:")),
     (SECTIONS, lambda line: line.startswith("[") and line.endswith("]") and "lines]" not in line),
+    (EXPORTED, lambda line: line.startswith("**")),
     (TALK, lambda line: line[-5:].replace(":", "").isdigit() and line.split()[0] in ("noor", "piet")),
 ]
 
@@ -72,6 +86,22 @@ def test_no_line_stands_under_the_head_of_another(text: str, is_head: object) ->
         for line, head in shown.items():
             if line in heads and line not in repeated:
                 assert head == heads[line], (limit, line)
+
+
+def test_a_chat_is_told_by_what_was_said_in_it() -> None:
+    text = "\n".join(f"**{('ana', 'bob', 'cem')[i % 3]}**  9:{i:02} AM\nthe quay of pier {i} is calm" for i in range(60))
+    short = registry.facts(text, 200, frozenset(), count)
+    lines = [line for line in short.split("\n") if "lines]" not in line]
+    assert len([line for line in lines if line.startswith("**")]) == len([line for line in lines if "quay" in line])
+
+
+def test_a_long_line_without_blanks_is_cut_between_sentences() -> None:
+    text = "".join(f"第{i}号码头的水深是{i % 9 + 4}米。吊车工作正常。" for i in range(90)) + "但是第七号码头因为漏油已经关闭。"
+    short = registry.facts(text, 60, frozenset(), count)
+    assert all(line.startswith(("第", "吊车", "但是", "…", "[")) for line in short.split("\n"))
+    text = " ".join(f"घाट {i} सामान्य है। तापमान {i % 20} डिग्री है।" for i in range(60)) + " लेकिन घाट 7 तेल रिसाव के कारण बंद है।"
+    short = registry.facts(text, 120, frozenset(), count)
+    assert all(line.startswith(("घाट", "तापमान", "लेकिन", "…", "[")) for line in short.split("\n"))
 
 
 ORDERS = """ticket,guest,state,seats,remark

@@ -38,6 +38,11 @@ OVER_DETAILS = [
         "Every choir",
         "youth choir",
     ),
+    ("The test suite is green. We ship at noon. The suite skips whatever touches payments.", "is green", "skips"),
+    ("Ruth signs the lease at noon. The keys are with Bo. Ruth asked for another week.", "signs", "another week"),
+    ("Version 5 is stable. It came out in March. Version 5 loses data on full disks.", "is stable", "loses data"),
+    ("Die Heizung wärmt das Haus. Sie ist leise. Die Heizung schafft es bei Frost allein kaum.", "wärmt", "bei Frost"),
+    ("Le tarif comprend le repas. On paie sur place. Le tarif de groupe le laisse de côté.", "comprend", "de côté"),
     ("Der Gast darf angeln. Köder gibt es am Steg. Das Boot ist blau. Man braucht dafür einen Schein.", "angeln", "Schein"),
     ("Die Säge wird am Freitag gebracht. Sie ist neu. Öl ist dabei. Der Händler hat eben abgesagt.", "am Freitag", "abgesagt"),
     ("On peut camper au pré. L'eau est au puits. Le lac est froid. Il faut l'accord du maire.", "camper", "accord"),
@@ -61,6 +66,19 @@ OVER_DETAILS = [
 @each(("text", "claim", "limit"), OVER_DETAILS)
 def test_a_claim_is_shown_with_its_limit_behind_details(text: str, claim: str, limit: str) -> None:
     assert limit in _shown_with(text, claim)
+
+
+@each(
+    ("text", "claim"),
+    [
+        ("Pump 1 holds 7 bar. It is blue. Pump 2 holds 9 bar and is red.", "7 bar"),
+        ("Tom rose at six. It rained. Tom ate bread. It was dry. Tom went out to the pier.", "at six"),
+        ("The mill stands by the lake. It is old.\nThe mill has two wheels of oak.", "by the lake"),
+        ("The mill grinds rye. The lake is deep. The weir belongs to the mill and a farm.", "grinds rye"),
+    ],
+)
+def test_what_only_shares_a_subject_is_no_limit(text: str, claim: str) -> None:
+    assert text.rsplit(". ", maxsplit=1)[-1].rsplit("\n", maxsplit=1)[-1] not in _shown_with(text, claim)
 
 
 GOVERNED = [

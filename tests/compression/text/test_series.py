@@ -27,6 +27,18 @@ def test_a_series_is_not_one_statement(text: str) -> None:
     assert first <= 0.3 * raw
 
 
+def test_an_entry_of_two_sentences_is_one_and_brings_no_other() -> None:
+    claims = [f"The pump of bay {n} may be sold by the owner." for n in range(20)]
+    limits = [f"But bay {n} may be used by the guards until May." for n in range(20)]
+    pairs = [f"{claim} {limit}" for claim, limit in zip(claims, limits, strict=True)]
+    for text in (" ".join(pairs), f"The hall stays shut. {limits[19]} " + " ".join(pairs[:19])):
+        read = statements(text)
+        for n in range(1, 18):
+            at = next(i for i, span in enumerate(read.spans) if claims[n] in span.of(text))
+            shown = "".join(read.spans[i].of(text) for i in sorted(read.with_needs(at))).strip()
+            assert shown == pairs[n]
+
+
 @each(
     ("text", "claim", "limit"),
     [

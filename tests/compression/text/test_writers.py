@@ -226,6 +226,31 @@ KAKAO: Final = """[Birgit Ek] [오전 9:12] The crane arrives on Thursday, unles
 [Birgit Ek] [오전 9:20] I didn't order the foam.
 [Kofi Osei] [오후 1:31] The customs office wants the list by noon.
 """
+_EXPORTED: Final = """{0}
+The crane arrives on Thursday, unless the bridge is closed.
+
+{1}
+We have 17 pallets, 4 of them wet.
+They must not be stacked.
+
+{2}
+I didn't order the foam.
+
+{3}
+The customs office wants the list by noon.
+"""
+
+
+def _exported(head: str) -> str:
+    """A chat as programs export it as Markdown or HTML."""
+    said = (("Birgit Ek", "9:02"), ("Kofi Osei", "9:05"), ("Birgit Ek", "9:11"), ("Kofi Osei", "9:30"))
+    return _EXPORTED.format(*(head.format(who, when) for who, when in said))
+
+
+EXPORTED: Final = (
+    "**{0}**  {1} AM", "*{0}* {1}", "**{0}** ({1} AM)", "### {0} — {1}", "**{0}** _{1} AM_", "__{0}__ {1}", "**{0}:** {1}",
+    "**[{1}] {0}**", "**{0}** — 30/11/2026 {1}", "<b>{0}</b> {1}", "**{0}**\n{1}", "[{1} AM] **{0}:**", "{0}#4417 {1}",
+)  # fmt: skip
 SAID: Final = {"arrives on Thursday": 0, "17 pallets": 1, "order the foam": 0, "wants the list": 1}
 ABOVE: Final = {
     "brackets": (BRACKETS, ("Ek, Birgit", "Osei, Kofi")),
@@ -234,6 +259,7 @@ ABOVE: Final = {
     "pictured": (PICTURED, ("birgit_e", "kofi77")),
     "printed": (PRINTED, ("Birgit Ek <ek@nordbau.example>\t", "Kofi Osei <osei@port.example>\t")),
     "kakao": (KAKAO, ("[Birgit Ek]", "[Kofi Osei]")),
+    **{head: (_exported(head), ("Birgit Ek", "Kofi Osei")) for head in EXPORTED},
     "roles": (ROLES, ("BIRGIT.", "KOFI.")),
 }
 BELOW: Final = {

@@ -268,7 +268,7 @@ def test_prose_prints_the_text_and_what_it_saved(run: RunCommand, tmp_path: Path
     assert json.loads(out)["receipt"]["compression_intensity"] == "lite"
     assert run("prose", "note.md", "--intensity", "most")[0] == 2
     assert run("prose", "note.md", "--output", "no/such/dir")[0] == 1
-    assert "absent.toml" in run("prose", "note.md", "--lexicon", "absent.toml")[2]
+    assert run("prose", "note.md", "--lexicon", "absent.toml")[2].startswith("turnfold: --lexicon: absent.toml cannot be read")
 
 
 def test_benchmark_of_a_text_that_is_made_up(run: RunCommand, monkeypatch: pytest.MonkeyPatch) -> None:

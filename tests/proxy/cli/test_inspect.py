@@ -121,7 +121,15 @@ def test_inspect_says_why_nothing_is_folded(run: RunCommand, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    ("text", "words"), [("[]", "JSON object"), ("\ufeff{}", "JSON object"), ("{", "is not JSON"), ("", "blank")]
+    ("text", "words"),
+    [
+        ("[]", "JSON object"),
+        ("\ufeff{}", "JSON object"),
+        ("{", "is not JSON"),
+        ("", "blank"),
+        ("[NaN]", "NaN is no value"),
+        ("[" * 50_000 + "]" * 50_000, "nested too deeply"),
+    ],
 )
 def test_inspect_of_no_request(run: RunCommand, tmp_path: Path, text: str, words: str) -> None:
     (tmp_path / "odd.json").write_text(text)

@@ -18,6 +18,7 @@ from typing import Any, Final
 
 import orjson
 
+from turnfold.compression.errors import InvalidInput
 from turnfold.compression.memo import digest
 
 #: The only key that compression writes to ``metadata``.
@@ -86,7 +87,13 @@ def with_provenance(message: Mapping[str, Any], provenance: Provenance) -> dict[
 
 
 def strip_provenance(messages: Sequence[Any]) -> list[Any]:
-    """Messages as a provider accepts them: without what compression wrote to ``metadata``."""
+    """Messages as a provider accepts them: without what compression wrote to ``metadata``.
+
+    Raises:
+        InvalidInput: the messages are not a list.
+    """
+    if not isinstance(messages, Sequence) or isinstance(messages, str | bytes):
+        raise InvalidInput("messages", "must be a list")
     return [bare(message) for message in messages]
 
 

@@ -31,7 +31,7 @@ def uncompress(messages: Sequence[Message] | Compressed, store: Lookup | None = 
         recursive: if true, originals that were compressed before are restored too, up to ten levels.
 
     Raises:
-        InvalidInput: the messages are not a list, the store is invalid, or the result would exceed half a million messages.
+        InvalidInput: an argument is invalid (it names which), or the result would exceed half a million messages.
     """
     if isinstance(messages, Compressed):
         store = messages.verbatim if store is None else store
@@ -40,6 +40,7 @@ def uncompress(messages: Sequence[Message] | Compressed, store: Lookup | None = 
         raise InvalidInput("messages", "must be a list")
     store = NOTHING if store is None else store
     require(("store", isinstance(store, Mapping | Results) or callable(store), "must be a mapping, a function or Results"))
+    require(("recursive", isinstance(recursive, bool), "must be true or false"))
     back = _Restorer(store, DEEPEST if recursive else 1)
     expanded = [back.restore(message) for message in messages]
     return Uncompressed(

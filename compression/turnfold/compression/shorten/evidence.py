@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from typing import Final
@@ -42,6 +43,10 @@ _RARE: Final = 0.05  # share of the settings of one name up to which a value is 
 _FAILURE: Final = 3
 _SENTENCE_ENDS: Final = frozenset(("", *f".!?:…。！？：{STOPS}"))
 _SETTINGS: Final = 10  # settings of a name for each distinct value, from which its values are few
+_MOST_COLUMNS: Final = 60
+_AGREEING, _MOSTLY = 6, 0.6  # fewest rows, and the share of them that must agree in a column
+_COLUMNS: Final = 3  # fewest columns of output under a header
+_ALIGNED: Final = 0.9  # share of the lines below a header that are its rows, with figures
 _HARMLESS: Final = lazy.pattern(r"\b(?:0|no) (?:errors?|failures?|failed|warnings?|exceptions?)\b|without (?:errors?|failure)")
 
 
@@ -117,6 +122,37 @@ def odd_settings(lines: Sequence[str]) -> set[int]:
         if 1 < len(values) <= max(2, total // _SETTINGS):
             odd.update(i for places in values.values() if len(places) <= _RARE * total for i in places)
     return odd if len(odd) <= MOST_ODD else set()
+
+
+def odd_cells(records: Sequence[Sequence[str]]) -> dict[int, frozenset[str]]:
+    """The rare values of each column with few values, and the unique values of a column in which nearly all rows agree."""
+    usual = Counter(map(len, records)).most_common(1)[0][0] if records else 0
+    full = [record for record in records if len(record) == usual]
+    rare, few = len(records) * _RARE, max(2, len(records) // 10)
+    out: dict[int, frozenset[str]] = {}
+    for i, column in enumerate(zip(*full, strict=True)):
+        if i >= _MOST_COLUMNS:
+            break
+        counts = Counter(column)
+        agreed = len(full) >= _AGREEING and counts.most_common(1)[0][1] >= _MOSTLY * len(full)
+        if agreed or 1 < len(counts) <= few:
+            out[i] = frozenset(cell for cell in counts if counts[cell] <= max(rare, int(agreed)))
+    return {i: cells for i, cells in out.items() if cells}
+
+
+def odd_rows(lines: Sequence[str]) -> set[int]:
+    """Indices of the lines below a header with a rare value in its column: `ps`, `kubectl get pods`; empty if they are many."""
+    header = next((i for i, line in enumerate(lines) if line.strip()), len(lines))
+    names = lines[header].split() if header < len(lines) else []
+    if len(names) < _COLUMNS or any(name[:1].isdecimal() for name in names):
+        return set()
+    records = {i: line.split(None, len(names) - 1) for i, line in enumerate(lines) if i > header and line.strip()}
+    full = {i: cells for i, cells in records.items() if len(cells) == len(names) and any(map(str.isdecimal, lines[i]))}
+    if len(full) < max(_AGREEING, _ALIGNED * len(records)):
+        return set()
+    odd = odd_cells([*full.values()])
+    found = {i for i, cells in full.items() if any(cells[at] in rare for at, rare in odd.items())}
+    return found if len(found) <= MOST_ODD else set()
 
 
 def with_messages(lines: Sequence[str], found: Sequence[int]) -> list[int]:

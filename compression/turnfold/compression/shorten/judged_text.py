@@ -14,6 +14,7 @@ from itertools import pairwise
 from typing import Final
 
 from turnfold.compression import lazy
+from turnfold.compression.shorten.kinds.plain import alike
 from turnfold.compression.shorten.lines import is_longer
 from turnfold.compression.shorten.registry import Shortener
 from turnfold.compression.text.beside import beside, buttons
@@ -158,6 +159,11 @@ class JudgedText:
         first: dict[str, int] = {}
         said = (" ".join(span.of(self.text).lower().split()) if not span.kind else f"\n{i}" for i, span in enumerate(self.spans))
         return frozenset(i for i, text in enumerate(said) if first.setdefault(text, i) != i)
+
+    @cached_property
+    def alike(self) -> frozenset[int]:
+        """Statements that several others repeat with other figures."""
+        return alike({i: span.of(self.text) for i, span in enumerate(self.spans) if not span.kind})
 
     @cached_property
     def blocks(self) -> list[tuple[int, int]]:

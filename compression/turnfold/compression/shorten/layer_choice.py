@@ -34,6 +34,7 @@ _SUMMARY_FILLER: Final = 0.6  # the same in a summary, which says what the text 
 # Added as a cube: an answer to a query is worth a figure more. As a factor it would displace the figures of the rest.
 _RELEVANCE_WORTH, _RELEVANCE_POWER = 4.0, 3
 _QUESTION_FACTOR: Final = 0.6  # a question claims nothing
+_ALIKE_FACTOR: Final = 0.5  # of the entries of a series each says less than a sentence that is unlike them
 _BESIDE_FACTOR: Final = 0.3  # text quoted in a letter was said before and is answered there; its recipients are not its content
 _CRUMB_FACTOR: Final = 0.1  # a few words on a page with buttons
 _COUNTER_FACTOR: Final = 0.05  # figures without a word, such as counters of subtitles and pages
@@ -49,6 +50,7 @@ _MARK: Final = lazy.pattern(r"\[[^\n]*\]|…")
 _LEAST: Final = 40  # fewest tokens of data worth showing
 _MOST_DATA: Final = 2 / 3  # share of a budget, if small shares are enlarged
 _SPOKEN_SHARE: Final = 8  # one token in this many is reserved for statements beside data, if they need it
+_REPORTS: Final = frozenset({"log", "tests", "trace"})  # kinds in which programs report
 _ROW: Final = 40  # tokens of data that replace one sentence in layer 2
 _OVER: Final = 2  # if nothing fits: longest statement, relative to the shortest one
 _SHORT: Final = 80  # and characters that are always allowed then
@@ -185,7 +187,7 @@ def _factor(source: JudgedText, i: int) -> float:
         return 0.0 if i - 1 in source.heads else _CRUMB_FACTOR if source.buttons else _FILLER_FACTOR
     if not _SAID.search(said):
         return _COUNTER_FACTOR
-    return _QUESTION_FACTOR if said.endswith(QUESTION_MARKS) else 1.0
+    return (_QUESTION_FACTOR if said.endswith(QUESTION_MARKS) else 1.0) * (_ALIKE_FACTOR if i in source.alike else 1.0)
 
 
 def _least(source: JudgedText, budget: int) -> ChosenText:
@@ -243,14 +245,17 @@ def _shortened(source: JudgedText, budget: int) -> dict[int, str]:
         budget if alone else min(int(budget * max(_MOST_DATA, 1 - spoken / total)), budget - min(spoken, budget // _SPOKEN_SHARE))
     )
     out: dict[int, str] = {}
+    floors = {first: min(_LEAST, sizes[first]) for first, last in groups if _has_failure(source.slice(first, last))}
     for first, last in sorted(groups, key=lambda group: -sizes[group[0]]):
+        floors.pop(first, None)
         heads = source.read.missing(first)
         if heads is None:
             continue
         needed = "".join(source.spans[j].of(source.text) for j in heads if j != first)
         over = source.count(needed) + 1 if needed else 0
         least = int(budget * _PART) if first in source.partial else _LEAST
-        limit = min(left - over, max(int(budget * sizes[first] / total), min(least, sizes[first])))
+        share = max(int(budget * sizes[first] / total), min(least, sizes[first]))
+        limit = min(left - over, share, max(left - over - sum(floors.values()), left // 2))
         text = short_data(source, source.slice(first, last), source.spans[first].kind, limit)
         if text.strip() and _tells(source, first, last, text):
             out[first] = text
@@ -348,7 +353,7 @@ def _summary_worth(source: JudgedText, i: int, facts: float) -> float:
 
 def _slots(source: JudgedText, most: int) -> int:
     """How many of a number of sentences are rows of data: by its share of the text, and at least one if there is nothing else."""
-    groups = source.data
+    groups = _shown_by_rows(source)
     if not groups:
         return 0
     if not any(not span.kind for span in source.spans):
@@ -357,6 +362,12 @@ def _slots(source: JudgedText, most: int) -> int:
     share = round(most * size / len(source.text))
     telling = any(_has_failure(source.slice(first, last)) for first, last in groups)
     return min(max(share, int(telling)), max(1, most - 1))
+
+
+def _shown_by_rows(source: JudgedText) -> list[tuple[int, int]]:
+    """The blocks whose rows layer 2 may show: data, and a failure that is short enough for layer 1 to show whole."""
+    small = (block for block in source.blocks if block not in source.data and source.spans[block[0]].kind in _REPORTS)
+    return [*source.data, *(block for block in small if _has_failure(source.slice(*block)))]
 
 
 def _has_failure(text: str) -> bool:
@@ -368,7 +379,7 @@ def _telling_rows(source: JudgedText, most: int, budget: int) -> dict[int, str]:
     if not slots:
         return {}
     groups = sorted(
-        source.data,
+        _shown_by_rows(source),
         key=lambda g: (not _has_failure(source.slice(*g)), source.spans[g[0]].start - source.spans[g[1] - 1].end, g),
     )
     first, last = groups[0]
@@ -397,7 +408,7 @@ def _break(out: list[str], source: JudgedText, before: int, i: int) -> None:
     """End a line; after a label the line continues with the speaker's text."""
     if out[-1].endswith("\n") or source.spans[before].kind == "label":
         return
-    between = source.text[source.spans[before].end : source.spans[i].start]
+    between = source.text[source.spans[before].end - 1 : source.spans[i].start]
     line = source.text.rfind("\n", 0, source.spans[before].end) + 1
     goes_on = "\n" not in between and label_at(source.text, line, len(source.text)) is not None
     out[-1] = out[-1].rstrip() + (" " if goes_on else "\n")

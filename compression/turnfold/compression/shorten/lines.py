@@ -21,6 +21,7 @@ from typing import Final, NamedTuple
 
 from turnfold.compression import lazy
 from turnfold.compression.text.heads import heads, in_records, in_sections, opened, remarked
+from turnfold.compression.text.spans import STOPS
 from turnfold.compression.text.ties.framed import framed
 from turnfold.compression.text.ties.marked_lines import (
     continued,
@@ -53,6 +54,8 @@ _LOOKS: Final = 6  # maximum number of times, on average, that a row's worth is 
 _LARGE: Final = 2000  # tokens above which a limit need not be met exactly
 _PIECE: Final = 16_000  # characters counted at a time
 _NEARBY: Final = 40  # characters before a cut in which a blank is looked for
+_BREAKS: Final = " ,、，"  # else
+_ENDED: Final = lazy.pattern(rf"[.!?][\"'”’)\]]* |[。！？{STOPS}] ?")  # what a long line is cut behind rather
 _UNFINISHED: Final = lazy.pattern(r"\d{1,20}\Z")
 _TRIES: Final = 8  # rows after the first that does not fit that are tried individually
 _JOINT: Final = frozenset("/@")  # characters that join paths and addresses
@@ -430,7 +433,7 @@ def within(rows: Sequence[WeighedLine], order: Sequence[int], tokens: Callable[[
 
 
 def short_lines(text: str) -> list[str]:
-    """The text's lines; a line longer than `LONGEST` characters is cut into pieces, preferably at blanks or commas."""
+    """The text's lines; a line longer than `LONGEST` characters is cut into pieces, best where a sentence ends."""
     lines = text.rstrip("\n").split("\n")
     if all(len(line) <= LONGEST for line in lines):
         return lines
@@ -441,7 +444,9 @@ def _pieces(line: str) -> list[str]:
     out: list[str] = []
     at = 0
     while len(line) - at > LONGEST:
-        cut = max(line.rfind(" ", at + LONGEST // 2, at + LONGEST), line.rfind(",", at + LONGEST // 2, at + LONGEST)) + 1
+        middle, most = at + LONGEST // 2, at + LONGEST
+        ended = [end.end() for end in _ENDED.finditer(line, middle, most)]
+        cut = ended[-1] if ended else max(line.rfind(sign, middle, most) for sign in _BREAKS) + 1
         cut = cut or at + LONGEST
         out.append(line[at:cut])
         at = cut

@@ -38,19 +38,27 @@ _SAYS_WHEN: Final = lazy.pattern(
 #: Without one of these it is a time of day, which is found faster.
 MAY_BE_AGO: Final = ("ago", "vor ", "il y a ", "hace ", "há ", " fa", " geleden", " temu", " назад", " önce")
 _HANDLE: Final = r"(?:u/|/u/|@)[\w.-]{1,40}|\[deleted\]"
+#: Emphasis, as exports of chats put it around names and times.
+_STRESS: Final = r"(?:\*{1,3}|_{1,2}|`|</?(?:b|strong|em|i)>)?"
+_TITLE: Final = rf"(?:#{{1,6}} )?{_STRESS}"
 #: A line that says who wrote what stands below it, and when: "anna  10:02", "Maria Lopez  9:14 AM", "kai — Today at 14:02",
-#: "u/oldstill · 3 days ago", "oldstill 3 days ago | parent | next [–]".
+#: "**Kai** (14:02)", "### kai — 14:02", "u/oldstill · 3 days ago", "oldstill 3 days ago | parent | next [–]".
 SPEAKER: Final = lazy.pattern(
-    rf"(?:{_HANDLE}|[^\W_][\w.-]*|[^\W\d_][\w.'’-]*(?: [\w.'’-]+){{1,3}}(?= [·•|—–-] ))(?: OP)?[ \t\u00a0]*"
-    rf"(?:[·•|—–-][ \t]*)?[ \t\u00a0]{AGO}(?:[ \t]*(?:\(edited\)|[·•|\[][^\n]{{0,40}}))?[ \t\r]*(?:\n|\Z)|"
-    r"[^\W\d_][\w.'’@()-]*(?: [\w.'’@()-]+){0,3}[ \t\u00a0]*(?:(?:[—–|·,-]|\bAPP\b)[ \t]*)?[ \t\u00a0]"
+    rf"{_TITLE}(?:{_HANDLE}|[^\W_][\w.-]*|[^\W\d_][\w.'’-]*(?: [\w.'’-]+){{1,3}}(?={_STRESS} [·•|—–-] ))(?: OP)?{_STRESS}"
+    rf"[ \t\u00a0]*(?:[·•|—–-][ \t]*)?[ \t\u00a0]{_STRESS}{AGO}{_STRESS}"
+    rf"(?:[ \t]*(?:\(edited\)|[·•|\[][^\n]{{0,40}}))?[ \t\r]*(?:\n|\Z)|"
+    rf"{_TITLE}[^\W\d_][\w.'’@()-]*(?: [\w.'’@()-]+){{0,3}}(?:#\d{{4}})?:?{_STRESS}[ \t\u00a0]*"
+    rf"(?:(?:[—–|·,-]|\bAPP\b)[ \t]*)?[ \t\u00a0]{_STRESS}"
     r"(?:\[?(?:Today at|Yesterday at|today at|yesterday at|heute um|gestern um|\d{1,4}[/.-]\d{1,2}[/.-]\d{1,4},?(?: at)?)[ \t]+)?"
-    rf"\[?{_CLOCK}\]?:?[ \t\r]*(?:\n|\Z)|"
-    rf"\[[^\]\n\d]{{0,20}}[\d/. -]{{0,12}},? ?{_CLOCK}\][ \t]+[^\W\d_][\w.'’-]*(?:,? [\w.'’()-]+){{0,4}}[ \t\r]*(?:\n|\Z)"
+    rf"[\[(]?{_CLOCK}[\])]?:?{_STRESS}[ \t\r]*(?:\n|\Z)|"
+    rf"{_TITLE}\[[^\]\n\d]{{0,20}}[\d/. -]{{0,12}},? ?{_CLOCK}\][ \t]+{_STRESS}"
+    rf"[^\W\d_][\w.'’-]*(?:,? [\w.'’()-]+){{0,4}}:?{_STRESS}[ \t\r]*(?:\n|\Z)"
 )
 #: The same in two lines, as copied from a browser: "Anna Berg / 9:41 AM".
-_TIME_ALONE: Final = lazy.pattern(rf"[ \t]*(?:\[?{_CLOCK}\]?|(?:[·•][ \t]*)?{AGO}(?: \(edited\))?)[ \t\r]*")
-_NAME_ALONE: Final = lazy.pattern(rf"(?:{_HANDLE})(?: OP)?[ \t\r]*|" r"[^\W\d_][\w.'’-]*(?: [\w.'’()-]+){0,3}[ \t\r]*")
+_TIME_ALONE: Final = lazy.pattern(rf"[ \t]*{_STRESS}(?:\[?{_CLOCK}\]?|(?:[·•][ \t]*)?{AGO}(?: \(edited\))?){_STRESS}[ \t\r]*")
+_NAME_ALONE: Final = lazy.pattern(
+    rf"{_STRESS}(?:(?:{_HANDLE})(?: OP)?|[^\W\d_][\w.'’-]*(?: [\w.'’()-]+){{0,3}}){_STRESS}[ \t\r]*"
+)
 _LONGEST_NAME: Final = 40  # characters
 #: A field of a record in a line of its own: "Status: done".
 FIELD: Final = lazy.pattern(r"(?P<name>[^\W\d_][\w .-]{0,30}?)[ \t]*[:=：](?=\s|\Z)")

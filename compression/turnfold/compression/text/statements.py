@@ -36,7 +36,7 @@ from turnfold.compression.text.ties.interrupted import interrupted_ties
 from turnfold.compression.text.ties.layout import layout_ties
 from turnfold.compression.text.ties.marked_lines import exchange_ties
 from turnfold.compression.text.ties.near import introduced, near_ties
-from turnfold.compression.text.ties.numbered import numbered_ties
+from turnfold.compression.text.ties.numbered import numbered_ties, ties_of_next_items
 from turnfold.compression.text.ties.over_details import ties_over_details
 from turnfold.compression.text.ties.paragraph import paragraph_ties
 from turnfold.compression.text.ties.pieces import StatementPiece, is_amendment, may_object
@@ -90,6 +90,7 @@ _RULES: Final[tuple[_Rule, ...]] = (
     lambda _, pieces: paragraph_ties(pieces),
     correcting_ties,
     numbered_ties,
+    lambda _, pieces: ties_of_next_items(pieces),
     lambda _, pieces: scope_ties(pieces),
     lambda _, pieces: ties_over_details(pieces),
     layout_ties,
@@ -297,9 +298,7 @@ def _of(
         if spoken := _spoken(text, pieces):
             joined[at] = [tied and i not in spoken for i, tied in enumerate(joined[at])]
             ties[at] = [(one, other) for one, other in ties[at] if one < other or one not in spoken]
-    results = iter(
-        [(tied, without_series(pieces, pairs)) for tied, pairs, (_, pieces) in zip(joined, ties, several, strict=True)]
-    )
+    results = iter([without_series(pieces, tied, pairs) for tied, pairs, (_, pieces) in zip(joined, ties, several, strict=True)])
     return [
         _columns(spans, *next(results)) if len(spans) > 1 else (spans, ((),) * len(spans), (1,) * len(spans)) for spans in cut
     ]

@@ -30,7 +30,7 @@ def prose(
     check_output(output, file, *([str(lexicon)] if lexicon else []))
     text = read_text(file)
     with progress(len(text), "compressing"):
-        made = compress(text, intensity, extension=read_lexicon(lexicon) if lexicon else "")
+        made = compress(text, intensity, extension=read_lexicon(lexicon, "--lexicon") if lexicon else "")
     receipt = made.receipt
     shown = orjson.dumps({"text": made.text, "receipt": receipt}, option=orjson.OPT_INDENT_2).decode() if as_json else made.text
     if output is None:

@@ -52,13 +52,19 @@ def read_json(file: str) -> tuple[Any, str]:
     """The value in a JSON file, and its text without a byte-order mark.
 
     Raises:
-        Failure: it cannot be read, is blank, or is not JSON.
+        Failure: it cannot be read, is blank, is not JSON, or is nested too deeply.
     """
     text = read_text(file).removeprefix("\ufeff")
     try:
-        return json.loads(text), text
-    except (ValueError, RecursionError) as exc:
+        return json.loads(text, parse_constant=_refuse), text
+    except ValueError as exc:
         raise Failure(f"{_named(file)}: is not JSON ({exc})") from exc
+    except RecursionError as exc:
+        raise Failure(f"{_named(file)}: is nested too deeply") from exc
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is no value of JSON")
 
 
 @contextlib.contextmanager

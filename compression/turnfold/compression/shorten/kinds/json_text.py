@@ -175,8 +175,9 @@ def _leaves(value: Any, path: Path = ()) -> Iterator[_JsonLeaf]:
         if path and isinstance(path[-1], int) and _is_small(value):
             yield _small(value, path)
             return
+        odd = _odd_members(value)
         for key, inner in value.items():
-            yield from _leaves(inner, (*path, key))
+            yield from (_as_odd(leaf) if leaf.path[len(path) :] in odd else leaf for leaf in _leaves(inner, (*path, key)))
     elif isinstance(value, list) and value:
         columns = _columns(value)
         if columns:
@@ -186,6 +187,19 @@ def _leaves(value: Any, path: Path = ()) -> Iterator[_JsonLeaf]:
             yield from _leaves(inner, (*path, i))
     else:
         yield _leaf(value, path)
+
+
+def _odd_members(value: Mapping[str, Any]) -> frozenset[Path]:
+    """Where an object of many records of one shape has the few values that are rare under their key."""
+    names, records = [*value], [*value.values()]
+    odd: list[Path] = []
+    for key in _columns(records):
+        odd += [(names[i], key) for i in _unusual([record.get(key) for record in records]) if key in records[i]]
+    return frozenset(odd) if len(odd) <= MOST_ODD else frozenset()
+
+
+def _as_odd(leaf: _JsonLeaf) -> _JsonLeaf:
+    return replace(leaf, row=leaf.row._replace(weight=max(leaf.row.weight, 1.5), evidence=max(leaf.row.evidence, 1)))
 
 
 def _with_switches(value: Any) -> list[_JsonLeaf]:

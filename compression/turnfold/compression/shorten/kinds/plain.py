@@ -6,16 +6,18 @@ This is the rule for lines of unknown structure. More specific kinds have files 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from turnfold.compression import lazy
-from turnfold.compression.shorten.evidence import graded_lines, grades, odd_settings, with_messages
+from turnfold.compression.shorten.evidence import graded_lines, grades, odd_rows, odd_settings, with_messages
 from turnfold.compression.shorten.lines import WeighedLine, needed_above, rows_of, short_lines
 from turnfold.compression.text.beside import beside
 from turnfold.compression.text.statements import statements
+from turnfold.compression.text.writers import written_by
 
 _OFTEN: Final = 3
+_ALIKE: Final = 6  # statements that differ in their figures only are a series
 _VARYING: Final = lazy.pattern(r"[0-9][0-9a-f]*")
 _BEGUN: Final = lazy.pattern(r"[a-f]{1,7}#")  # a hexadecimal number may begin with letters
 _NUMBERS: Final = lazy.pattern(r"(?:0x)?[a-f]{0,7}[0-9][0-9a-f]*")
@@ -37,6 +39,13 @@ def template(line: str) -> str:
 def templates(lines: Sequence[str]) -> list[str]:
     """`template` of each line, in one pass; no line contains a line break."""
     return _strike_values("\n".join([line.strip() for line in lines])).split("\n") if lines else []
+
+
+def alike(said: Mapping[int, str]) -> frozenset[int]:
+    """Which statements, by index, several others repeat with other figures: the entries of a series."""
+    read = templates([" ".join(piece.split()) for piece in said.values()])
+    often = Counter(read)
+    return frozenset(i for i, one in zip(said, read, strict=True) if often[one] >= _ALIKE)
 
 
 def _strike_values(text: str) -> str:
@@ -63,7 +72,7 @@ def in_short(rows: Sequence[WeighedLine]) -> list[WeighedLine]:
 
 def sentence_rows(text: str) -> list[WeighedLine]:
     """Prose: one row for each statement, after its speaker's label. Numbers and names decide; the first statement of a line is
-    worth more.
+    worth more, a line that only names the writer nothing.
     """
     read = statements(text)
     said = [span.of(text) for span in read.spans]
@@ -71,12 +80,21 @@ def sentence_rows(text: str) -> list[WeighedLine]:
     said = ["" if i in labels else (said[i - 1] if i - 1 in labels else "") + piece for i, piece in enumerate(said)]
     pieces = [piece.strip() for piece in said]
     aside = beside(text, read.spans)
+    writers = written_by(text)
+    heads = {i for i, span in enumerate(read.spans) if (above := writers.above(span.end)) and span.start < above[1]}
     graded = grades([" ".join(piece.split("\n")) for piece in pieces])
     return [
         WeighedLine(
             piece,
-            weight=_BESIDE if i in aside else 1.2 if text[span.start - 1 : span.start] in ("", "\n") or i - 1 in labels else 0.4,
+            weight=0.0
+            if i in heads
+            else _BESIDE
+            if i in aside
+            else 1.2
+            if text[span.start - 1 : span.start] in ("", "\n") or i - 1 in labels
+            else 0.4,
             unmarked=True,
+            scale=0.0 if i in heads else 1.0,
             evidence=1 if grade == _FAILURE else 0,
             needs=tuple(i - n for needed in read.needs[i] if (n := needed + (needed in labels)) != i),
             lines=piece.count("\n") + 1 if piece else 0,
@@ -93,7 +111,7 @@ def rows(text: str, words: frozenset[str]) -> list[WeighedLine]:
     lines = short_lines(text)
     found = with_messages(lines, grades(lines))
     above = needed_above(lines, headings=True)
-    odd, last = odd_settings(lines), len(lines) - 1
+    odd, last = odd_settings(lines) | odd_rows(lines), len(lines) - 1
     seen: Counter[str] = Counter()
 
     def row(i: int) -> WeighedLine:

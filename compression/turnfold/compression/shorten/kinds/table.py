@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from turnfold.compression import lazy
-from turnfold.compression.shorten.evidence import MOST_ODD, graded_lines, grades
+from turnfold.compression.shorten.evidence import MOST_ODD, graded_lines, grades, odd_cells
 from turnfold.compression.shorten.lines import MOST_ROWS, WeighedLine, rows_of, short_lines
 
 #: A row that refers to the row above it.
@@ -21,8 +21,6 @@ _LONGEST_CELL: Final = 120
 _LONGEST_NOTE: Final = 200  # characters of a note below a table
 _MOST_NOTES: Final = 3
 _SHORT_NAME: Final = 3  # letters of a column name that is too short to be informative
-_MOST_COLUMNS: Final = 60
-_AGREEING, _MOSTLY = 6, 0.6  # fewest rows, and the share of them that must agree in a column
 _FIELD_LIMIT: Final = 10_000_000
 
 
@@ -59,28 +57,12 @@ def _quoted(cell: str, delimiter: str) -> str:
     return '"' + cell.replace('"', '""') + '"' if delimiter in cell or cell.startswith('"') else cell
 
 
-def _odd(records: Sequence[Sequence[str]]) -> dict[int, frozenset[str]]:
-    """The rare values of each column with few values, and the unique values of a column in which nearly all rows agree."""
-    usual = Counter(map(len, records)).most_common(1)[0][0] if records else 0
-    full = [record for record in records if len(record) == usual]
-    rare, few = len(records) * 0.05, max(2, len(records) // 10)
-    out: dict[int, frozenset[str]] = {}
-    for i, column in enumerate(zip(*full, strict=True)):
-        if i >= _MOST_COLUMNS:
-            break
-        counts = Counter(column)
-        agreed = len(full) >= _AGREEING and counts.most_common(1)[0][1] >= _MOSTLY * len(full)
-        if agreed or 1 < len(counts) <= few:
-            out[i] = frozenset(cell for cell in counts if counts[cell] <= max(rare, int(agreed)))
-    return {i: cells for i, cells in out.items() if cells}
-
-
 def rows(text: str, words: frozenset[str]) -> list[WeighedLine]:
     """CSV or TSV, one line per record; long cells are cut and show their length."""
     given = text.rstrip("\n").split("\n")
     delimiter = _dialect(given)
     records = [record for record in _records(given, delimiter) if record]
-    odd = _odd(records[1:])
+    odd = odd_cells(records[1:])
     notes = _notes(records)
     lines = [delimiter.join([_quoted(cell, delimiter) for cell in record]) for record in records]
     found = grades(lines)
@@ -137,7 +119,7 @@ def _odd_rows(lines: Sequence[str], header: int) -> set[int]:
     """Rows of a drawn table with a value that is rare in its column, if they are few."""
     at = [i for i, line in enumerate(lines) if i > header and "|" in line and line.strip("|+-=: \t")]
     records = [[cell.strip() for cell in lines[i].split("|")] for i in at]
-    odd = _odd(records)
+    odd = odd_cells(records)
     found = {i for i, record in zip(at, records, strict=True) if any(n < len(record) and record[n] in odd[n] for n in odd)}
     return found if len(found) <= MOST_ODD else set()
 

@@ -21,10 +21,11 @@ _BLANK: Final = "[ \u00a0\u202f]"
 _NUMBER: Final = r"\d(?<![A-Za-zÀ-ɏ\d_.,'’]\d)(?:[\d,.'’]*\d)?+"
 _SPACED: Final = rf"\d(?<![A-Za-zÀ-ɏ\d_.,'’]\d)\d{{0,2}}(?:{_BLANK}\d{{3}}){{1,4}}+(?!\d)(?:[.,]\d++)?+"
 _MAGNITUDE: Final = (
-    rf"(?:(?:[-]|{_BLANK})?(?:[kKMBbm](?:n|illion)?\b(?!/)|tn\b|thousand\b|million(?:en|s|i)?\b|billion(?:en|s)?\b|trillion\b"
-    r"|Mio\b\.?|Mrd\b\.?|Millionen\b|Million\b|Milliarden\b|milliards?\b|milliardi\b|miliardi\b|milioni\b|millones\b|millón\b"
+    rf"(?:(?:[-]|{_BLANK})?(?:[kKMBbm](?:n|illion)?\b(?!/)|tn\b|thousand\b|million(?:en|er|s|i)?\b|billion(?:en|s)?\b|trillion\b"
+    r"|Mio\b\.?|Mrd\b\.?|Millionen\b|Million\b|Milliarden\b|milliard(?:s|er|i)?\b|millones\b|millón\b"
+    r"|mili(?:on|ard)(?:y|i|ów|ů|u|a|e|es)?\b|milj(?:on|oen|ard)(?:er|en)?\b|milijun[ai]?\b"
     r"|milhões\b|milhão\b|mil\b(?:\.(?= Kč))?"
-    r"|mln\b\.?|mld\b\.?|tys\b\.?|miljoen\b|miljard\b|млн\b\.?|млрд\b\.?|тыс\b\.?|тысяч\w?\b|миллион\w{0,3}\b"
+    r"|mln\b\.?|mld\b\.?|tys\b\.?|млн\b\.?|млрд\b\.?|тыс\b\.?|тысяч\w?\b|миллион\w{0,3}\b"
     r"|миллиард\w{0,3}\b|[万萬亿億兆千百]+(?:\d[\d,]*[万萬亿億千百]*)*+|[만억천조]+(?: ?\d[\d,]*[만억천조]+)*+"
     r"|lakh\b|crore\b|milyon\b|milyar\b"
     r"|(?:करोड़|करोड़|लाख|हज़ार|हजार|अरब)(?![\w\u0900-\u0963])"
@@ -34,7 +35,7 @@ _SYMBOL: Final = r"(?:(?:R|US|A|C|CA|AU|HK|NZ|NT|S)?\$|[€£¥₹₽₩₺₫�
 _CODE: Final = f"(?:{one_of('amounts', 'currency codes')})"
 _COINS: Final = (
     rf"(?:(?:{one_of('amounts', 'coins')}|руб\b\.?|грн\b\.?|крон\w?|kr\b\.?|{_CODE})(?!\w)"
-    r"|[€£¥₹₽₩₺₫₴₱₪₦฿$](?!\d)|(?:人民币|人民幣|美元|美金|欧元|歐元|日元|英镑|港元|元|円|ドル|ユーロ)|원|달러|유로"
+    rf"|[€£¥₹₽₩₺₫₴₱₪₦฿$](?!{_BLANK}?\d)|(?:人民币|人民幣|美元|美金|欧元|歐元|日元|英镑|港元|元|円|ドル|ユーロ)|원|달러|유로"
     r"|(?:دولار|دينار|ريال|درهم|جنيه|يورو|ليرة)(?!\w))"
 )
 #: "4 millones de pesos", "2 millions d'euros".
@@ -62,10 +63,15 @@ _LETTER: Final = (
     r"(?:[^\W\d_]|[\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0900-\u0963\u0981-\u0dff\u0e31-\u0e4e"
     r"\u0eb1-\u0ecd\u1000-\u109f\u1780-\u17d3])"
 )
+#: What Chinese and Japanese count and measure in figures.
+_DENSE_UNITS: Final = (
+    r"(?:[毫厘]米|公[里斤顷]|千[米克]|[平立]方米|小[时時]|分[钟鐘]|[时時]間|个月|個月"
+    r"|[人個名件年月日回本枚台歳个张张本辆吨噸克米升斤度]|[ァ-ヶー]{1,8}+)"
+)
 _COUNTED: Final = lazy.pattern(
     rf"(?:{_SPACED}|{_NUMBER}(?!\.\d)){_MAGNITUDE}(?:-(?:to-)?\d[\d,.]*+)?+"
     rf"(?P<unit>(?:[- ](?:(?:cubic|square|nautical|metric) )?{_LETTER}++(?:[-/]{_LETTER}++)*+"
-    r"| ?[°µ][A-Za-z]?|[人個名件年月日回本枚台歳个张张本辆]|[A-Za-zµ]++|/[a-z]++)?)"
+    rf"| ?[°µ][A-Za-z]?|{_DENSE_UNITS}|[A-Za-zµ]++|/[a-z]++)?)"
 )
 #: "四十二巴": the first numeral and the following ones must not form another word ("万一", "千万不要", "一一").
 _HAN: Final = lazy.pattern(

@@ -63,7 +63,7 @@ _MONTH: Final = (
 # only such places are tried.
 _DATES: Final = lazy.pattern(
     r"(?=[\d一二三四五六七八九十〇零MTWFS])(?:"
-    rf"\d{{1,2}} (?:{one_of('names', 'months behind a day')})\b(?: \d{{4}}\b)?"
+    rf"\d{{1,2}}(?:er|º)? (?:{one_of('names', 'months behind a day')})\b(?: \d{{4}}\b)?"
     rf"|\d{{1,2}}\. (?:{one_of('names', 'months behind a dotted day')})\b(?: \d{{4}}\b)?"
     r"|\d{4}년(?: ?\d{1,2}월(?: ?\d{1,2}일)?)?|\d{1,2}월 ?\d{1,2}일"
     r"|\b(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day\b"
@@ -77,6 +77,12 @@ _DATES: Final = lazy.pattern(
 )
 #: "+353 1 555 0142", "+49 (0)421 220-15".
 _PHONES: Final = lazy.pattern(r"(?<![\w+])\+\d{1,3}(?:[ \u00a0./-]?\(\d{1,4}\))?(?:[ \u00a0./-]\d{1,8}){1,6}(?![\w.]\d)\b")
+#: "version 3.2": two figures are a version only behind a word that says so.
+_VERSIONS: Final = lazy.pattern(
+    r"\d(?:(?<=[Vv]ersion \d)|(?<=ersions \d)|(?<=ersión \d)|(?<=ersão \d)|(?<=ersione \d)|(?<=ersie \d)|(?<=ersja \d)"
+    r"|(?<=ерсия \d)|(?<=ерсии \d)|(?<=release \d)|(?<=firmware \d)|(?<=revision \d)|(?<=バージョン\d)|(?<=版本\d))"
+    r"\d*+(?:\.\d+)++(?![\w%])"
+)
 #: "Q3 2026", "FY24".
 _QUARTERS: Final = lazy.pattern(r"[QHF](?<!\w[QHF])(?:(?<!F)[1-4]|(?<=F)Y) ?(?:20)?\d\d\b")
 _YEARS: Final = lazy.pattern(r" (?:19|20)\d\d\b")
@@ -162,6 +168,7 @@ _SURE: Final = (
     ("", "date", DATE_WORDS),
     ("", "date", _DATES),
     ("", "date", _QUARTERS),
+    (".", "version", _VERSIONS),
     ("#", "identifier", PULL_WORDS),
     ("+", "identifier", _PHONES),
 )
@@ -175,9 +182,10 @@ def entities(text: str) -> list[Entity]:
     sure = [*_matched(plain, _SURE if text.isascii() else _SURE_BEYOND_ASCII), *_months(plain), *_mentions(plain, certain)]
     free = _without(plain, [(e.start, e.end) for e in sure])
     technical = list(_technical(plain))
-    dated = {e.start for e in technical if e.kind == "date"}  # "05.03.2026 noon" are no noons
+    # "05.03.2026 noon" are no noons, "version 3.2 now" is no now
+    uncounted = {e.start for e in (*sure, *technical) if e.kind in ("date", "version")}
     found = [*sure, *technical, *_names_of(text, free)]
-    found += _mentions(plain, (amount for amount in amounts(plain, certain) if amount[0] not in dated))
+    found += _mentions(plain, (amount for amount in amounts(plain, certain) if amount[0] not in uncounted))
     if not text.isascii():
         found += _mentions(plain, dense_names(free))
         found += _matched(plain, [("", "product", _KATAKANA)])
@@ -330,7 +338,7 @@ def _is_no_name(words: Sequence[str]) -> bool:
     if not words or words[0][:1].isdigit():
         return True
     if len(words) == 1:
-        return words[0] in _OPENERS or len(words[0]) < 2
+        return words[0] in _OPENERS or words[0] in _LABELS or len(words[0]) < 2
     return words[0] in _LABELS and any(map(str.isdigit, words[1]))
 
 

@@ -1,9 +1,11 @@
 """Numbered items and the sentences that limit them by number: "Skip step 2.", "Clauses 4.1 and 4.2 do not apply to ...".
 
-This module pairs a numbered item with the sentence that says when it does not hold. Limits that name no number are in the other
-files of ties; places in an order ("the first of these") are in ``pointing``.
+This module pairs a numbered item with the sentence that says when it does not hold, and with the next item if that is about it:
+"(2) This does not apply to ...". Other limits that name no number are in the other files of ties; places in an order ("the first
+of these") are in ``pointing``.
 
-The whole text is first searched for references to a number; each reference is then looked up in a table: all is linear.
+The whole text is first searched for references to a number; each reference is then looked up in a table. An item looks back a
+bounded number of sentences. All is linear.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from typing import Final
 
 from turnfold.compression import lazy
 from turnfold.compression.text.lexicon import any_of, lexicon
+from turnfold.compression.text.ties.cues import DEFINITE
 from turnfold.compression.text.ties.pieces import StatementPiece
 
 Pair = tuple[int, int]
@@ -50,6 +53,19 @@ _LIMITING: Final = frozenset().union(
     ("void", "expires", "ends", "instead", "before"),
 )
 _DENSE_LIMITS: Final = lazy.pattern("不|没有|未|除|仅|只|无|跳过|省略|ない|ません|除く|飛ば|のみ|않|아니|제외|생략|건너|만 ")
+_UP: Final = _TIES["demonstratives"] | frozenset(
+    ("that", "cela", "ceci", "ça", "eso", "questo", "ciò", "isso", "isto", "dit", "dat", "to", "detta", "det", "satz", "sentence")
+)
+_FOREGOING: Final = frozenset(("foregoing", "above", "preceding", "same", "vorstehende", "vorige", "précédent", "anterior"))
+#: What follows such a word where it stands for the item above; behind others it stands before a noun ("this clause").
+_VERBS: Final = frozenset().union(
+    *(_TIES[name] for name in ("holds", "negative", "duties", "excluding", "only")),
+    ("does", "do", "shall", "will", "may", "must", "can", "is", "are", "was", "ne", "se", "si", "kann", "können", "ist", "sind"),
+    ("est", "sera", "es", "è", "é", "jest", "zijn", "är"),
+)
+_UP_DENSE: Final = lazy.pattern(r"[\d.、)）(（一二三四五六七八九十 \u3000]*(?:前[二三]?[項项款条條]|上述|これ[はらを]|这|這)")
+_ABOVE: Final = 4  # sentences of an item of which the next one may speak
+_FEWEST_SAID, _FRONT = 3, 8  # words
 _FARTHEST: Final = 400  # sentences between a number and what limits it
 _MOST: Final = 12  # sentences under one number that are tied
 
@@ -77,6 +93,44 @@ def numbered_ties(text: str, pieces: Sequence[StatementPiece]) -> Iterator[Pair]
             limits += [(i, said) for said in _references(piece.text[own.end() if own else 0 :]) if said != number]
     for i, said in limits:
         yield from ((k, i) for k in under.get(said, ()) if k != i and abs(k - i) <= _FARTHEST)
+
+
+def ties_of_next_items(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
+    """Pairs of an item that is about the one above it, and that one; where it limits it, the other way round too."""
+    for i, piece in enumerate(pieces):
+        if not i or piece.kind or not piece.starts_line or not _points_up(piece) or not _is_listed(piece):
+            continue
+        above: list[int] = []
+        for k in range(i - 1, max(-1, i - 1 - _ABOVE), -1):
+            if pieces[k].kind:
+                break
+            above.append(k)
+            if pieces[k].starts_line:
+                yield from _with_next(pieces, above, i) if _is_listed(pieces[k]) else ()
+                break
+
+
+def _with_next(pieces: Sequence[StatementPiece], above: Sequence[int], i: int) -> Iterator[Pair]:
+    yield from ((i, k) for k in above)
+    if _is_limit(pieces[i]):
+        yield from ((k, i) for k in above)
+
+
+def _is_listed(piece: StatementPiece) -> bool:
+    return piece.item or _NUMBERED.match(piece.text) is not None
+
+
+def _points_up(piece: StatementPiece) -> bool:
+    """Whether it says something of what stands above it: "This does not apply to ...", 「前項の...」."""
+    if piece.dense:
+        return _UP_DENSE.match(piece.body) is not None
+    said = [word for word in piece.said[:_FRONT] if not word.isdecimal()]
+    said = said[1:] if said and len(said[0]) == 1 else said  # "(b)"
+    if len(said) < _FEWEST_SAID:
+        return False
+    if said[0] in DEFINITE and said[1] in _FOREGOING:
+        return True
+    return said[0] in _UP and said[1] in _VERBS
 
 
 def _is_limit(piece: StatementPiece) -> bool:

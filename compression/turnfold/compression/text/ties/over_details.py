@@ -12,11 +12,13 @@ Each rule looks back a bounded number of sentences: all are linear.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence, Set
 from itertools import pairwise
 from typing import Final
 
-from turnfold.compression.text.lexicon import lexicon
+from turnfold.compression import lazy
+from turnfold.compression.text.lexicon import all_words, lexicon
 from turnfold.compression.text.ties.cues import CUES, DEFINITE, HAVING, first_words
 from turnfold.compression.text.ties.governing import is_from_a_time
 from turnfold.compression.text.ties.pieces import StatementPiece, before_in_line
@@ -53,6 +55,11 @@ _OUTCOMES, _OUTCOMES_OF = _TIES["outcome-labels"], DEFINITE
 _POINTERS: Final = _THIS | _OUTCOMES_OF
 _SPEAKERS: Final = frozenset(("i", "i'm", "i've", "i'll", "i'd", "we", "we're", "we've", "we'll"))
 _SPEAKING_EARLY: Final = 4  # words among which it says that the speaker did it
+_FUNCTION_WORDS: Final = all_words("function_words")
+_TWICE: Final = 2
+_SUBJECT_WITHIN: Final = 4  # words of a claim among which its subject is named
+_FEWEST_SAID: Final = 3  # words of a sentence that says something of its subject
+_FIGURE: Final = lazy.pattern(r"\d+")
 _LITTLE: Final = ["well"]  # begins what limits a little, or nothing
 _REACH: Final = 4  # sentences back
 _LONGEST: Final = 18  # words of a limit
@@ -70,12 +77,45 @@ def ties_over_details(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
     """Pairs of a claim and what limits it farther on in its line."""
     hints = pieces[0].hints
     begins = not _BEGINNING.isdisjoint(hints.opened)
+    if len(pieces) > _TWICE:
+        yield from _named_again(pieces)
     permits = hints.dense or not _PERMITS.isdisjoint(hints.distinct)
     for i, bits in enumerate(hints.cues):
         piece = pieces[i]
         is_asked = bits & _ASKED or (bits & _FOLLOWS_UP and bits & _POINTS) or piece.dense or (begins and piece.opens)
         if i and is_asked and not (piece.starts_line or piece.kind or piece.item or piece.asks) and _is_brief(piece):
             yield from ((k, i) for k in _limited(pieces, i, -1 if piece.dense else bits, permits=permits))
+
+
+def _named_again(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
+    """Claims, and a later sentence on the same subject over a detail: "The test suite is green. We ship. The suite skips ...".
+
+    What begins more than two sentences is what a text is about, and all of them describe it.
+    """
+    subjects = [_subject(piece) for piece in pieces]
+    often = Counter(subjects)
+    for i, subject in enumerate(subjects):
+        piece = pieces[i]
+        if not subject or often[subject] > _TWICE or piece.starts_line or not _is_brief(piece):
+            continue
+        for k in _claims(pieces, i):
+            begin = pieces[k].said[:_SUBJECT_WITHIN] if piece.said[0] in DEFINITE else pieces[k].said[:1]
+            if k < i - 1 and subject in begin and _numbers(pieces[k]) == _numbers(piece):
+                yield k, i
+
+
+def _subject(piece: StatementPiece) -> str:
+    """The word that its subject begins with, behind a definite article or with a capital letter; "" if unknown."""
+    said = piece.said
+    if piece.kind or piece.item or piece.asks or len(said) < _FEWEST_SAID:
+        return ""
+    subject = said[1] if said[0] in DEFINITE else said[0] if piece.body[:1].isupper() else ""
+    return "" if subject in _FUNCTION_WORDS else subject
+
+
+def _numbers(piece: StatementPiece) -> list[str]:
+    """The figures in a subject: pump 1 is not pump 2."""
+    return _FIGURE.findall(" ".join(piece.body.split(" ", _SUBJECT_WITHIN)[:_SUBJECT_WITHIN]))
 
 
 def _is_brief(piece: StatementPiece) -> bool:
