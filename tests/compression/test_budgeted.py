@@ -301,6 +301,51 @@ def test_what_users_state_outlives_small_talk_in_other_languages(language: str, 
     assert [needle for needle in facts.values() if needle not in told] == []
 
 
+#: Said in passing: conditions and habits of the speaker's; small talk and an answer, which take the rest of the room; a budget.
+IN_PASSING = {
+    "Turkish": (
+        "Perşembe günleri diyaliz tedavim var.",
+        "Dün pazara gittim ve çok yürüdüm.",
+        "Güzel bir fikir, acele etme.",
+        240,
+    ),
+    "Japanese": (
+        "木曜日は透析があるので無理です。",
+        "昨日は市場へ行って、たくさん歩きました。",
+        "いい考えですね、ゆっくりどうぞ。",
+        200,
+    ),
+    "Russian": ("Живу на улице Садовой, дом 9.", "Вчера я ходил на рынок и видел море.", "Хорошая мысль, не торопитесь.", 200),
+}
+
+
+@each("language", IN_PASSING)
+def test_what_is_said_in_passing_is_told_before_other_statements(language: str) -> None:
+    fact, talked, answered, budget = IN_PASSING[language]
+    state, settings = History(), HistorySettings(budget, 3)
+    for n in range(60):
+        said = fact if n == 20 else f"My bag {n} weighs {n} kg." if n % 6 == 0 else f"{n}?"
+        state, _ = add(state, HistoryMessage("user", f"{talked} {said}"), settings)
+        offer = f"The Corvane {n} costs {n * 37} euros and weighs {n} kg since 4 May."
+        state, _ = add(state, HistoryMessage("assistant", f"{answered} {offer}"), settings)
+    assert fact in context(state, settings).text
+
+
+@pytest.mark.parametrize(
+    ("correction", "plain"),
+    [
+        ("Scratch that, make it 31 chairs.", "With that, make it 31 chairs."),
+        ("Poprawka: będzie nas 17.", "Zobacz: będzie nas 17."),
+        ("Anzi, saremo in 27.", "Poi, saremo in 27."),
+        ("Düzeltiyorum, 16 kişiyiz.", "Biliyorum, 16 kişiyiz."),
+        ("Точнее, будет 12 стульев.", "Видимо, будет 12 стульев."),
+    ],
+)
+def test_a_correction_is_worth_more_than_what_it_says(correction: str, plain: str) -> None:
+    (corrected,), (said,) = (told_sentences([("user", text)], count) for text in (correction, plain))
+    assert corrected.worth > said.worth
+
+
 def test_the_first_of_sixty_messages_is_told() -> None:
     first = HistoryMessage("user", "My name is Ada Quist, order HX-4471, I am allergic to peanuts. Nice weather, isn't it?")
     chosen = HistorySettings(compress_threshold=300, keep_recent=5)
