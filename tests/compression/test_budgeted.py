@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import json
 import random
+import sys
+from collections.abc import Callable
 from itertools import product
 
 import pytest
@@ -19,6 +21,7 @@ from turnfold.compression.budgeted import (
     History,
     HistoryMessage,
     HistorySettings,
+    StatementIndex,
     add,
     context,
     drill_down,
@@ -298,6 +301,51 @@ def test_what_users_state_outlives_small_talk_in_other_languages(language: str, 
     assert [needle for needle in facts.values() if needle not in told] == []
 
 
+#: Said in passing: conditions and habits of the speaker's; small talk and an answer, which take the rest of the room; a budget.
+IN_PASSING = {
+    "Turkish": (
+        "Perşembe günleri diyaliz tedavim var.",
+        "Dün pazara gittim ve çok yürüdüm.",
+        "Güzel bir fikir, acele etme.",
+        240,
+    ),
+    "Japanese": (
+        "木曜日は透析があるので無理です。",
+        "昨日は市場へ行って、たくさん歩きました。",
+        "いい考えですね、ゆっくりどうぞ。",
+        200,
+    ),
+    "Russian": ("Живу на улице Садовой, дом 9.", "Вчера я ходил на рынок и видел море.", "Хорошая мысль, не торопитесь.", 200),
+}
+
+
+@each("language", IN_PASSING)
+def test_what_is_said_in_passing_is_told_before_other_statements(language: str) -> None:
+    fact, talked, answered, budget = IN_PASSING[language]
+    state, settings = History(), HistorySettings(budget, 3)
+    for n in range(60):
+        said = fact if n == 20 else f"My bag {n} weighs {n} kg." if n % 6 == 0 else f"{n}?"
+        state, _ = add(state, HistoryMessage("user", f"{talked} {said}"), settings)
+        offer = f"The Corvane {n} costs {n * 37} euros and weighs {n} kg since 4 May."
+        state, _ = add(state, HistoryMessage("assistant", f"{answered} {offer}"), settings)
+    assert fact in context(state, settings).text
+
+
+@pytest.mark.parametrize(
+    ("correction", "plain"),
+    [
+        ("Scratch that, make it 31 chairs.", "With that, make it 31 chairs."),
+        ("Poprawka: będzie nas 17.", "Zobacz: będzie nas 17."),
+        ("Anzi, saremo in 27.", "Poi, saremo in 27."),
+        ("Düzeltiyorum, 16 kişiyiz.", "Biliyorum, 16 kişiyiz."),
+        ("Точнее, будет 12 стульев.", "Видимо, будет 12 стульев."),
+    ],
+)
+def test_a_correction_is_worth_more_than_what_it_says(correction: str, plain: str) -> None:
+    (corrected,), (said,) = (told_sentences([("user", text)], count) for text in (correction, plain))
+    assert corrected.worth > said.worth
+
+
 def test_the_first_of_sixty_messages_is_told() -> None:
     first = HistoryMessage("user", "My name is Ada Quist, order HX-4471, I am allergic to peanuts. Nice weather, isn't it?")
     chosen = HistorySettings(compress_threshold=300, keep_recent=5)
@@ -489,3 +537,63 @@ def test_no_sentence_is_told_with_very_many_others() -> None:
     told = told_sentences([("user", content)], count)
     assert told
     assert max(len(one.needs) for one in told) < 64
+
+
+REMARKS = [
+    "No.",
+    "No, that is wrong.",
+    "Always cc Ann.",
+    "Never mail Bob. Always cc Ann.",
+    "Never mail Bob.",
+    "OK",
+    "Only on weekdays.",
+]
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["user", "user", "assistant", "tool"]),
+            st.lists(st.sampled_from(REMARKS), max_size=3),
+            st.integers(0, 20),
+        ),
+        max_size=40,
+    ),
+    st.sampled_from([(60, 2), (150, 0), (300, 4)]),
+)
+def test_an_index_that_grew_tells_what_a_new_one_tells(drawn: list[tuple[str, list[str], int]], chosen: tuple[int, int]) -> None:
+    """Orders that are repeated in other words, objections to the section before, and what recent messages say once more."""
+    state, settings, index = History(), HistorySettings(*chosen), StatementIndex()
+    for role, remarks, n in drawn:
+        message = HistoryMessage(role, " ".join([*remarks, f"The key of room {n} is K-{n * 37}."]))
+        state, _ = add(state, message, settings)
+        index = StatementIndex.of(state.blocks, index)
+        assert context(state, settings, index=index) == context(state, settings)
+    assert context(state, settings, index=StatementIndex.of(played(talk(9), settings).blocks)) == context(state, settings)
+
+
+def calls(function: Callable[[], object]) -> int:
+    """How many functions a function calls."""
+    called = 0
+
+    def note(frame: object, event: str, arg: object) -> None:
+        nonlocal called
+        called += event in ("call", "c_call")
+
+    sys.setprofile(note)
+    try:
+        function()
+    finally:
+        sys.setprofile(None)
+    return called
+
+
+def test_the_context_of_a_long_history_takes_hardly_more_work_than_that_of_a_short_one() -> None:
+    """Given the index of its blocks. A call for every statement would be ten times as many."""
+    settings, counts = HistorySettings(300, 3), list[int]()
+    for n in (60, 600):
+        said = [message.content.split(". ", 1)[1] for message in talk(n)]
+        state = played([HistoryMessage("user", f"On day {i} it rained. {text}") for i, text in enumerate(said)], settings)
+        index = StatementIndex.of(state.blocks)
+        counts.append(calls(lambda state=state, index=index: context(state, settings, index=index)))  # type: ignore[misc]
+    assert counts[1] < 2 * counts[0]

@@ -37,6 +37,11 @@ use the second option
 use the code from earlier
 use the same approach as last time
 use the previous answer
+use 3 sentences
+use two short paragraphs
+use five bullet points
+use today's date
+use tomorrow's slot
 use pandas to read the csv
 use pandas for this
 use a for loop instead of recursion in the example
@@ -180,6 +185,8 @@ prohibit eval
 prohibit don't panic
 prohibit global variables
 prohibit any external dependencies
+prohibit the word synergy
+prohibit the term end user
 prohibit all emojis
 prohibit
 remove policy docker

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 
 from tests.proxy.harness import unhurried
@@ -157,6 +158,108 @@ async def test_lost_blocks_are_told_and_not_forgotten(store: Store) -> None:
         await conversations(store).add("anna", "c", note(12), SETTINGS)
 
 
+ALONE = HistorySettings(compress_threshold=1, keep_recent=0)  # each message is a block
+LONG = 150  # more than two pages of blocks
+
+
+def long_history(messages: int, settings: HistorySettings = ALONE) -> History:
+    state = History()
+    for n in range(messages):
+        state, _ = history.add(state, note(n), settings)
+    return state
+
+
+class Weighing(MemoryStore):
+    """A store that adds up the bytes of what is written."""
+
+    written = 0
+
+    async def swap(self, expected: bytes | None, item: Item) -> bool:
+        self.written += len(item.value)
+        return await super().swap(expected, item)
+
+    async def record(self, batch: Batch) -> None:
+        self.written += sum(len(item.value) for item in batch.items)
+        await super().record(batch)
+
+
+async def test_an_add_writes_as_much_to_a_long_conversation_as_to_a_short_one() -> None:
+    """But for a few bytes for each 64 sections."""
+    store, sizes = Weighing(), list[int]()
+    kept = conversations(store)
+    for messages in (10, 2000):
+        name = f"c{messages}"
+        await kept.replace("anna", name, long_history(messages), ALONE)
+        before = store.written
+        for n in range(128):  # the first add writes the whole page that becomes full
+            await kept.add("anna", name, note(messages + n), ALONE)
+        sizes.append(store.written - before)
+    assert sizes[1] < 1.5 * sizes[0]
+
+
+async def test_a_long_conversation_is_read_and_goes_on_anywhere(store: Store) -> None:
+    first, plain = conversations(store), long_history(LONG)
+    await first.replace("anna", "c", plain, ALONE)
+    services = [first, conversations(store)]
+    for n in range(LONG, LONG + 70):
+        plain, _ = history.add(plain, note(n), ALONE)
+        added = await services[n % 2].add("anna", "c", note(n), ALONE)
+        assert added.kept.history == plain
+        assert added.kept.context == history.context(plain, ALONE)
+    found = await conversations(store).read("anna", "c")
+    assert (found.history, found.context) == (plain, history.context(plain, ALONE))
+
+
+async def test_deleting_a_long_conversation_leaves_nothing(store: Store) -> None:
+    kept = conversations(store)
+    await kept.replace("anna", "c", long_history(LONG), ALONE)
+    await conversations(store).forget("anna", "c")
+    left = {key.kind for key in await store.keys(Scope("anna"))}
+    assert left <= {"section-seen"}
+    again = await kept.replace("anna", "c", long_history(LONG), ALONE)
+    assert (await conversations(store).read("anna", "c")).history == again.history
+
+
+async def test_a_lost_page_is_told_and_the_conversation_can_be_deleted(store: Store) -> None:
+    await conversations(store).replace("anna", "c", long_history(LONG), ALONE)
+    pages = [key for key in await store.keys(Scope("anna")) if key.kind == "conversation-page"]
+    assert len(pages) == LONG // 64
+    await store.discard(pages[:1])
+    kept = conversations(store)
+    with pytest.raises(HistoryIncomplete):
+        await kept.add("anna", "c", note(LONG), ALONE)
+    await kept.forget("anna", "c")
+    assert (await kept.add("anna", "c", note(0), ALONE)).kept.history.messages == 1
+
+
+async def test_a_conversation_without_pages_is_read_by_the_release_before_them() -> None:
+    store = MemoryStore()
+    kept = conversations(store)
+    for messages, version in ((10, 2), (LONG, 3)):
+        await kept.replace("anna", "c", long_history(messages), ALONE)
+        (head,) = await store.get([Key("anna", "conversation", "c")])
+        assert head is not None
+        assert orjson.loads(head)["record_version"] == version
+
+
+async def test_a_long_conversation_of_the_release_before_pages_goes_on() -> None:
+    store, plain = MemoryStore(), long_history(LONG)
+    kept = conversations(store)
+    await kept.replace("anna", "c", plain, ALONE)
+    key = Key("anna", "conversation", "c")
+    (head,) = await store.get([key])
+    assert head is not None
+    fields = orjson.loads(head)
+    written = fields["pages"][0]["written"]
+    del fields["pages"]
+    fields |= {"record_version": 2, "blocks": [{"id": block.id, "written": written} for block in plain.blocks]}
+    await store.discard([one for one in await store.keys(Scope("anna")) if one.kind == "conversation-page"])
+    await store.put([Item(key, orjson.dumps(fields), 3600, "c")])
+    plain, _ = history.add(plain, note(LONG), ALONE)
+    assert (await conversations(store).add("anna", "c", note(LONG), ALONE)).kept.history == plain
+    assert (await conversations(store).read("anna", "c")).history == plain
+
+
 class Clock:
     """Unix time of conversations and of a store in memory."""
 
@@ -218,10 +321,25 @@ def test_the_last_256_adds_of_a_conversation_are_known_again() -> None:
 async def test_blocks_live_as_long_as_the_conversation(clock: Clock) -> None:
     store = MemoryStore()
     kept = conversations(store, ttl=1)
+    await kept.replace("anna", "long", long_history(LONG), ALONE)
     for n in range(40):
         await kept.add("anna", "c", note(n), SETTINGS)
+        await kept.add("anna", "long", note(LONG + n), ALONE)
         clock.now += 0.05  # twice the time to live in all
     assert told((await conversations(store).read("anna", "c")).history) == [str(n) for n in range(40)]
+    assert told((await conversations(store).read("anna", "long")).history) == [str(n) for n in range(LONG + 40)]
+
+
+def test_own_adds_do_not_displace_keys() -> None:
+    async def add() -> None:
+        kept, long = conversations(MemoryStore()), HistorySettings(compress_threshold=10**6)
+        await kept.add("anna", "c", note("first"), long, "t")
+        for n in range(300):
+            await kept.add("anna", "c", note(n), long)
+        again = await kept.add("anna", "c", note("first"), long, "t")
+        assert again.kept.history.messages == 301
+
+    in_no_time(add())
 
 
 class Forgetful(MemoryStore):

@@ -317,7 +317,7 @@ async def test_a_conversation_of_the_first_release_goes_on(workshop: Workshop) -
 
 
 @pytest.mark.parametrize(
-    "head", [conversation_of_the_first_release(record_version=3), conversation_of_the_first_release(format=2), b"[]", b"\xff"]
+    "head", [conversation_of_the_first_release(record_version=4), conversation_of_the_first_release(format=2), b"[]", b"\xff"]
 )
 async def test_a_conversation_of_a_newer_release_is_left_alone(workshop: Workshop, head: bytes) -> None:
     store = MemoryStore()

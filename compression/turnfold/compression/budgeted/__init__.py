@@ -13,6 +13,7 @@ from turnfold.compression.budgeted.history import (
     drill_down,
     search,
 )
+from turnfold.compression.budgeted.statement_index import StatementIndex
 from turnfold.compression.budgeted.telling import Context, context
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "HistorySettings",
     "ImportedHistory",
     "SearchHit",
+    "StatementIndex",
     "add",
     "block_id",
     "context",

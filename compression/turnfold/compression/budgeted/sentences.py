@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from turnfold.compression.shorten.prose import has_order
-from turnfold.compression.text.dialogue.self_statements import fact_weight, statement_weight
+from turnfold.compression.text.dialogue.self_statements import changes, fact_weight, statement_weight
 from turnfold.compression.text.dialogue.signals import signal_weight
 from turnfold.compression.text.lower import lower_text, words
 from turnfold.compression.text.spans import Span
@@ -27,6 +27,7 @@ _BLOCK_WORTH: Final = 0.1
 _SIGNALS, _FACTS = 0.3, 0.5  # what signals and facts count for in what an assistant says
 _ROLES: Final = {"user": 1.0, "assistant": 0.6}
 _OTHER_ROLE: Final = 0.4
+_CHANGED: Final = 0.2  # what a user's correction with a figure or name in it is worth more
 _SHORT: Final = 3  # letters of a word that says nothing of what a sentence is about
 
 
@@ -95,7 +96,7 @@ def _weigh(role: str, content: str, span: Span, size: int) -> tuple[tuple[int, i
     said = words(lower_text(piece))
     is_order = role == "user" and has_order(piece, said, size)
     if role == "user":
-        worth = statement_weight(piece, said)
+        worth = statement_weight(piece, said) + _CHANGED * (changes(said) and fact_weight(piece) > 0)
     else:
         worth = _SIGNALS * signal_weight(piece, said) + _FACTS * fact_weight(piece)
     return place, worth * _ROLES.get(role, _OTHER_ROLE), is_order, _terms(piece, said)

@@ -38,6 +38,10 @@ _ORDINALS: Final = _WORDS["ordinals"]
 # Followed by a number, a letter or a name, they refer to something said: "option 2", "plan b", "word serendipity".
 _POINTERS: Final = _WORDS["pointers"]
 _COUNTS: Final = _WORDS["counts"]
+# Of these a ban may name one: "prohibit the word synergy".
+_NAMED: Final = frozenset({"word", "words", "phrase", "term"})
+# What an answer has so many of: "3 sentences", "two short paragraphs".
+_AMOUNTS: Final = _WORDS["amounts"]
 # Moves of a game or a quiz.
 _MOVES: Final = _WORDS["moves"]
 # "use of force", "use cases for ...": the noun.
@@ -200,7 +204,7 @@ def _without_joints(words: list[str], kind: str) -> list[str]:
 def _reads_as_request(words: list[str], kind: str) -> bool:
     return (
         _is_sentence(words)
-        or _points(words)
+        or (not _names_words(words, kind) and _points(words))
         or _is_command(words)
         or (kind != "use" and any(word in _WORKS for word in words))
         or any(word == "and" and after in _TASKS for word, after in pairwise(words))
@@ -217,10 +221,17 @@ def _is_sentence(words: list[str]) -> bool:
     return any(word in _SENTENCE_WORDS for word in words) or any(word in _PURE_TASKS for word in words[1:])
 
 
+def _names_words(words: list[str], kind: str) -> bool:
+    """Whether a ban is of words that it names: "the word synergy"."""
+    return kind == "prohibit" and len(words) > 2 and words[0] == "the" and words[1] in _NAMED
+
+
 def _points(words: list[str]) -> bool:
     """Whether the words refer to something said before, by number, letter or name: "5", "b", "option 2", "word serendipity"."""
     named = words[1:] if words[0] in _ARTICLES and len(words) > 1 else words
     if all(_is_count(word) or word in _MOVES for word in named):
+        return True
+    if _is_count(named[0]) and named[-1] in _AMOUNTS:
         return True
     if named[0] in _POINTERS and (len(named) > 1 or words[0] == "the"):
         return True

@@ -1,12 +1,14 @@
 """Stateful conversations (rows C8 and C9): histories in the store, changed by compare-and-set.
 
-This module has the stored form of a history and makes concurrent adds safe. The operations of a history are in
+This module makes concurrent adds safe. The stored form of a history is in ``conversation_records``, its operations are in
 ``turnfold.compression.budgeted``; HTTP is up to the routes.
 
-A history is one small item (its head: recent messages, counts, ids of its blocks) and its blocks, which never change. Blocks are
-written before the head that names them, and the head is swapped: of two concurrent adds the later one reads again. Each add has a
-token, and the head remembers the latest tokens, so an add that is repeated (because the store or the network did not answer) is
-not applied twice.
+A history is one small item (its head) and its blocks, which never change. Blocks are written before the head that names them, and
+the head is swapped: of two concurrent adds the later one reads again. Each add has a token, and the head remembers the latest
+tokens, so an add that is repeated (because the store or the network did not answer) is not applied twice.
+
+An add reads and writes what is new: blocks, their pages and the index of what they say stay in memory. Without them, after a
+restart for example, the answer is the same and takes longer.
 
 A copy of each block is stored where ``/v1/drill-down`` finds it by its id. Ids are content hashes, so two conversations may share
 such a copy. They do not share their own blocks, so deleting one conversation leaves the other complete, and the copies that the
@@ -21,30 +23,52 @@ import time
 import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Final, NamedTuple
 
 from turnfold.compression import budgeted as history
-from turnfold.compression.budgeted import Action, Block, Context, History, HistoryMessage, HistorySettings
+from turnfold.compression.budgeted import (
+    Action,
+    Block,
+    Context,
+    History,
+    HistoryMessage,
+    HistorySettings,
+    StatementIndex,
+)
 from turnfold.compression.errors import TurnfoldError
-from turnfold.compression.layers import Layer
 from turnfold.compression.text.private import redact
 from turnfold.config.settings import StoreSettings
+from turnfold.proxy.api.conversation_records import (
+    BLOCK,
+    EMPTY_HEAD,
+    HEAD,
+    PAGE,
+    ConversationHead,
+    DoneAdd,
+    StoredId,
+    StoredIds,
+    block_items,
+    block_key,
+    pack_head,
+    page_id,
+    page_item,
+    page_key,
+    read_blocks,
+    read_page,
+    unpack_head,
+)
 from turnfold.proxy.api.workshop import Workshop
-from turnfold.proxy.books.section_records import Layered, pack_section, section_items, section_keys, unpack_section
+from turnfold.proxy.books.section_records import Layered, section_items, section_keys, unpack_section
 from turnfold.proxy.store import Batch, Item, Key, Scope, Store
 from turnfold.proxy.store.base import key_pages
 from turnfold.proxy.store.compare_and_set import Turns, compare_and_set
 from turnfold.proxy.store.fair import FairMemory
-from turnfold.proxy.store.records import VERSION, UnreadableRecord, decode_record, encode_record, version_of
 
-_KIND: Final = "conversation"
-_BLOCK: Final = "conversation-block"
-_VERSION: Final = 2
-_FIRST_RELEASE: Final = 1  # its heads say so under "format"
 _PATIENCE: Final = 30.0
 _OUTLAST: Final = 5.0
-_MOST_TOKENS: Final = 256
 _MOST_KEPT: Final = 32 * 2**20  # characters of sections in memory
+_MOST_INDEXED: Final = 32 * 2**20  # bytes of what is known of them
+_PAGE_WEIGHT: Final = 80 * PAGE
 _REWRITE_SHARE: Final = 0.25  # of a section's life: older ones are written again while the conversation goes on
 
 
@@ -60,13 +84,6 @@ class HistoryIncomplete(TurnfoldError):
 
     def __init__(self, conversation_id: str) -> None:
         super().__init__(f"Sections of conversation {conversation_id[:80]!r} are no longer kept; delete it to start over.")
-
-
-class TokenTaken(TurnfoldError):
-    """An idempotency key came again with another message: one of the two would be lost."""
-
-    def __init__(self) -> None:
-        super().__init__("This idempotency key was used for another message of the conversation; use a new key for each message.")
 
 
 class ConversationUnreadable(TurnfoldError):
@@ -97,110 +114,6 @@ class AddResult:
 
     kept: StoredConversation
     action: Action
-
-
-@dataclass(frozen=True, slots=True)
-class _DoneAdd:
-    """An add that was done: its token, what it did, and the digest of its message ("": not known)."""
-
-    token: str
-    action: Action
-    message: str
-
-
-@dataclass(frozen=True, slots=True)
-class _HistoryRecord:
-    """The conversation's own item: the history without its blocks (`ids` has their ids and when each was written)."""
-
-    bare: History
-    settings: HistorySettings
-    ids: tuple[tuple[str, float], ...] = ()
-    tokens: tuple[_DoneAdd, ...] = ()
-
-    def done(self, token: str, message: str) -> Action | None:
-        """The action of an add that was applied before; None if it was not.
-
-        Args:
-            message: the digest of its message.
-
-        Raises:
-            TokenTaken: the token named an add of another message.
-        """
-        found = next((one for one in self.tokens if one.token == token), None)
-        if found is None:
-            return None
-        if found.message not in ("", message):  # "" where an earlier release wrote it
-            raise TokenTaken
-        return found.action
-
-
-_EMPTY: Final = _HistoryRecord(History(), HistorySettings())
-
-
-def _objects(messages: Sequence[HistoryMessage]) -> list[dict[str, str]]:
-    return [{"role": message.role, "content": message.content} for message in messages]
-
-
-def _pack(head: _HistoryRecord) -> bytes:
-    bare, settings = head.bare, head.settings
-    return encode_record(
-        {
-            VERSION: _VERSION,
-            "version": bare.version,
-            "pinned": _objects(bare.pinned),
-            "orders": bare.orders,
-            "recent": _objects(bare.recent),
-            "recent_tokens": bare.recent_tokens,
-            "raw_tokens": bare.raw_tokens,
-            "messages": bare.messages,
-            "duplicates": bare.duplicates,
-            "settings": {"compress_threshold": settings.compress_threshold, "keep_recent": settings.keep_recent},
-            "blocks": [{"id": name, "written": written} for name, written in head.ids],
-            "tokens": [{"token": one.token, "action": one.action, "message": one.message} for one in head.tokens],
-        }
-    )
-
-
-def _unpack(value: bytes) -> _HistoryRecord | None:
-    """The head of `_pack`; None where this release cannot read it."""
-    return decode_record("conversation", value, _build, newest=_VERSION)
-
-
-def _build(value: Any) -> _HistoryRecord:
-    data = _first_release_fields(value) if version_of(value) == 0 else value
-    bare = History(
-        version=data["version"],
-        pinned=_messages(data["pinned"]),
-        orders=tuple(data["orders"]),
-        recent=_messages(data["recent"]),
-        recent_tokens=tuple(data["recent_tokens"]),
-        raw_tokens=data["raw_tokens"],
-        messages=data["messages"],
-        duplicates=data["duplicates"],
-    )
-    settings = HistorySettings(data["settings"]["compress_threshold"], data["settings"]["keep_recent"])
-    ids = tuple((block["id"], block["written"]) for block in data["blocks"])
-    tokens = tuple(_DoneAdd(token["token"], token["action"], token.get("message", "")) for token in data["tokens"])
-    return _HistoryRecord(bare, settings, ids, tokens)
-
-
-def _messages(objects: Sequence[dict[str, str]]) -> tuple[HistoryMessage, ...]:
-    return tuple(HistoryMessage(item["role"], item["content"]) for item in objects)
-
-
-def _first_release_fields(value: dict[str, Any]) -> dict[str, Any]:
-    """The named fields of a head of the first release, which had lists."""
-    if value.get("format") != _FIRST_RELEASE:
-        raise UnreadableRecord("it has an unknown form")
-    threshold, keep_recent = value["settings"]
-    return {
-        **value,
-        "pinned": [{"role": role, "content": content} for role, content in value["pinned"]],
-        "recent": [{"role": role, "content": content} for role, content in value["recent"]],
-        "settings": {"compress_threshold": threshold, "keep_recent": keep_recent},
-        "blocks": [{"id": name, "written": written} for name, written in value["blocks"]],
-        "tokens": [{"token": token, "action": action} for token, action in value["tokens"]],
-    }
 
 
 def _public(message: HistoryMessage) -> HistoryMessage:
@@ -240,66 +153,91 @@ def _recent_size(state: History, message: HistoryMessage) -> int:
     return len(message.content) + sum(len(one.content) for one in state.recent)
 
 
-def _source_size(state: History) -> int:
-    """Characters that the context is chosen from."""
-    whole = sum(len(one.content) for one in (*state.pinned, *state.recent))
-    return whole + sum(told.end - told.start for block in state.blocks for told in block.quotes)
+def _raw_size(state: History) -> int:
+    """Characters of what a context holds in any case."""
+    return sum(len(one.content) for one in (*state.pinned, *state.recent))
 
 
-def _section(block: Block) -> Layered:
-    raw = "\n".join(f"{message.role}: {message.content}" for message in block.messages)
-    texts = (raw, *block.texts)
-    first, second, third = (Layer(text, tokens) for text, tokens in zip(texts, block.tokens, strict=True))
-    return Layered(block.id, (first, second, third), tuple((message.role, message.content) for message in block.messages))
+def _told(state: History, settings: HistorySettings, index: StatementIndex) -> Context:
+    return history.context(state, settings, index=index)
 
 
-def _block(section: Layered) -> Block:
-    messages = tuple(HistoryMessage(role, content) for role, content in section.messages)
-    raw, facts, summary = section.layers
-    sizes = (raw.tokens, facts.tokens, summary.tokens)
-    return Block.of(section.id, messages, (facts.text, summary.text), sizes)
+class _Writing(NamedTuple):
+    """The ids of a conversation once these blocks (by number) and pages were written."""
+
+    ids: StoredIds
+    blocks: list[int]
+    pages: list[tuple[str, ...]]
 
 
-def _block_key(conversation: Key, block_id: str) -> Key:
-    return Key(conversation.tenant, _BLOCK, f"{block_id}:{conversation.id}")
+def _writing(names: Sequence[str], ids: StoredIds, now: float, old: float) -> _Writing:
+    """What to write: new blocks, full pages of them, and what was written at `old` or before."""
+    due, pages, fresh = list[int](), list[StoredId](), list[tuple[str, ...]]()
+    for number, page in enumerate(ids.pages):
+        places = range(number * PAGE, (number + 1) * PAGE)
+        if page.written <= old:
+            due += places
+            fresh.append(tuple(names[i] for i in places))
+        pages.append(StoredId(page.id, now if page.written <= old else page.written))
+    first, known = PAGE * len(pages), dict(ids.blocks)
+    new = {i for i, name in enumerate(names[first:], first) if known.get(name, 0.0) <= old}
+    single = [StoredId(name, now if i in new else known[name]) for i, name in enumerate(names[first:], first)]
+    while len(single) >= PAGE:
+        page_of, single = single[:PAGE], single[PAGE:]
+        fresh.append(tuple(one.id for one in page_of))
+        pages.append(StoredId(page_id(fresh[-1]), min(one.written for one in page_of)))
+    return _Writing(StoredIds(tuple(pages), tuple(single)), [*due, *sorted(new)], fresh)
 
 
-def _block_items(conversation: Key, blocks: Sequence[Block], ttl: float) -> list[Item]:
-    items: list[Item] = []
-    for section in map(_section, blocks):
-        items += section_items(conversation.tenant, section, ttl, conversation.id)
-        items.append(Item(_block_key(conversation, section.id), pack_section(section), ttl, conversation.id))
-    return items
-
-
-def _read_blocks(names: Sequence[str], values: Sequence[bytes | None]) -> dict[str, Block]:
-    sections = (unpack_section(name, value) for name, value in zip(names, values, strict=True) if value is not None)
-    return {section.id: _block(section) for section in sections if isinstance(section, Layered)}
-
-
-class _Blocks:
-    """Recently read sections by tenant and id; ids are content hashes, so nothing here goes stale. Tenants share the room."""
+class _ConversationMemory:
+    """What was read and found out recently. Blocks and pages are named by hashes of what they hold, so none goes stale; an index
+    is made anew where its blocks are other ones. Tenants share the room."""
 
     def __init__(self, share: float) -> None:
-        self._kept: FairMemory[str, Block] = FairMemory(_MOST_KEPT, share)
+        self._blocks: FairMemory[str, Block] = FairMemory(_MOST_KEPT, share)
+        self._pages: FairMemory[str, tuple[str, ...]] = FairMemory(_MOST_INDEXED, share)
+        self._indexes: FairMemory[str, StatementIndex] = FairMemory(_MOST_INDEXED, share)
 
-    def get(self, tenant: str, block_id: str) -> Block | None:
+    def block(self, tenant: str, block_id: str) -> Block | None:
         """The block, if it is cached."""
-        return self._kept.get(tenant, block_id)
+        return self._blocks.get(tenant, block_id)
 
-    def keep(self, tenant: str, block: Block) -> None:
+    def keep_block(self, tenant: str, block: Block) -> None:
         """Cache a block."""
         weight = 500 + sum(map(len, block.texts)) + sum(len(message.content) + 200 for message in block.messages)
-        self._kept.put(tenant, block.id, block, weight)
+        self._blocks.put(tenant, block.id, block, weight)
+
+    def page(self, tenant: str, name: str) -> tuple[str, ...] | None:
+        """The ids in a page, if it is cached."""
+        return self._pages.get(tenant, name)
+
+    def keep_page(self, tenant: str, ids: tuple[str, ...]) -> None:
+        """Cache a page."""
+        self._pages.put(tenant, page_id(ids), ids, _PAGE_WEIGHT)
+
+    def index(self, tenant: str, conversation_id: str) -> StatementIndex | None:
+        """The index of the conversation as it was, if it is cached."""
+        return self._indexes.get(tenant, conversation_id)
+
+    def keep_index(self, tenant: str, conversation_id: str, index: StatementIndex) -> None:
+        """Cache an index."""
+        if index is not self._indexes.peek(tenant, conversation_id):
+            self._indexes.put(tenant, conversation_id, index, index.weight)
+
+    def forget_index(self, tenant: str, conversation_id: str) -> None:
+        """Forget the index of a conversation."""
+        self._indexes.drop(tenant, conversation_id)
 
     def forget(self, is_of: Callable[[str], bool]) -> None:
-        """Forget all blocks of these tenants."""
-        for tenant in self._kept.tenants():
+        """Forget everything of these tenants."""
+        for tenant in {*self._blocks.tenants(), *self._pages.tenants(), *self._indexes.tenants()}:
             if is_of(tenant):
-                self._kept.drop_tenant(tenant)
+                self._blocks.drop_tenant(tenant)
+                self._pages.drop_tenant(tenant)
+                self._indexes.drop_tenant(tenant)
 
 
-def _readable(conversation_id: str, held: bytes | None) -> _HistoryRecord | None:
+def _readable(conversation_id: str, held: bytes | None) -> ConversationHead | None:
     """The head; None if there is none.
 
     Raises:
@@ -307,7 +245,7 @@ def _readable(conversation_id: str, held: bytes | None) -> _HistoryRecord | None
     """
     if held is None:
         return None
-    head = _unpack(held)
+    head = unpack_head(held)
     if head is None:
         raise ConversationUnreadable(conversation_id)
     return head
@@ -320,12 +258,12 @@ class Conversations:
         self._store = store
         self._ttl = float(settings.ttl)
         self._workshop = workshop
-        self._blocks = _Blocks(settings.tenant_share)
+        self._memory = _ConversationMemory(settings.tenant_share)
         self._turns = Turns()
 
     def forget_in_memory(self, is_of: Callable[[str], bool]) -> None:
         """Data of these tenants was deleted: read their sections anew."""
-        self._blocks.forget(is_of)
+        self._memory.forget(is_of)
 
     async def add(
         self, tenant: str, conversation_id: str, message: HistoryMessage, settings: HistorySettings, token: str | None = None
@@ -341,27 +279,27 @@ class Conversations:
             ConversationUnreadable: a newer release wrote the conversation.
             StoreError: the store cannot be reached, or others kept changing the conversation.
         """
-        key = Key(tenant, _KIND, conversation_id)
-        token = token or uuid.uuid4().hex
+        key = Key(tenant, HEAD, conversation_id)
+        own_token = uuid.uuid4().hex
 
         async def change(held: bytes | None) -> tuple[Item | None, tuple[History, Action]]:
-            head = await self._read_head(tenant, conversation_id, held) or _EMPTY
+            head = await self._read_head(tenant, conversation_id, held) or EMPTY_HEAD
             whole = await self._whole(key, head)
-            if done := head.done(token, digest):
+            if done := head.done(token or own_token, digest):
                 return None, (whole, done)
             after, action = await self._workshop.run_sized(
                 tenant, _recent_size(whole, message), history.add, whole, message, settings
             )
-            ids = await self._write_blocks(key, after.blocks, dict(head.ids))
-            tokens = (*head.tokens, _DoneAdd(token, action, digest))[-_MOST_TOKENS:]
-            fresh = await self._workshop.run(tenant, _pack, _HistoryRecord(after, settings, ids, tokens))
+            ids = await self._write_blocks(key, after.blocks, head.ids)
+            adds = head.newest_adds(DoneAdd(token, action, digest) if token else DoneAdd(own_token, action, ""))
+            fresh = await self._workshop.run(tenant, pack_head, ConversationHead(after, settings, ids, adds))
             return Item(key, fresh, self._ttl, conversation_id), (after, action)
 
         async with self._turns.of(key):  # before anything is waited for, so that adds keep their order
             message, digest = await self._workshop.run(tenant, _public_and_digest, message)
             after, action = await compare_and_set(self._store, key, change, patience=_PATIENCE, outlast=_OUTLAST)
         # Outside the lock: telling takes as long as the add itself, and nobody else has to wait for it.
-        return AddResult(await self._with_context(tenant, after, settings), action)
+        return AddResult(await self._with_context(key, after, settings), action)
 
     async def read(self, tenant: str, conversation_id: str) -> StoredConversation:
         """A conversation as stored.
@@ -372,12 +310,12 @@ class Conversations:
             ConversationUnreadable: a newer release wrote it.
             StoreError: the store cannot say.
         """
-        key = Key(tenant, _KIND, conversation_id)
+        key = Key(tenant, HEAD, conversation_id)
         (held,) = await self._store.get([key])
         head = await self._read_head(tenant, conversation_id, held)
         if head is None:
             raise ConversationUnknown(conversation_id)
-        return await self._with_context(tenant, await self._whole(key, head), head.settings)
+        return await self._with_context(key, await self._whole(key, head), head.settings)
 
     async def replace(
         self, tenant: str, conversation_id: str, state: History, settings: HistorySettings | None = None
@@ -390,19 +328,19 @@ class Conversations:
         Raises:
             StoreError: the store does not accept it.
         """
-        key = Key(tenant, _KIND, conversation_id)
+        key = Key(tenant, HEAD, conversation_id)
         state = await self._workshop.run(tenant, _public_history, state)
 
         async def change(held: bytes | None) -> tuple[Item, HistorySettings]:
-            head = None if held is None else await self._workshop.run(tenant, _unpack, held)
-            chosen = settings or (_EMPTY if head is None else head).settings
-            ids = await self._write_blocks(key, state.blocks, {})
-            fresh = await self._workshop.run(tenant, _pack, _HistoryRecord(state, chosen, ids))
+            head = None if held is None else await self._workshop.run(tenant, unpack_head, held)
+            chosen = settings or (EMPTY_HEAD if head is None else head).settings
+            ids = await self._write_blocks(key, state.blocks, StoredIds())
+            fresh = await self._workshop.run(tenant, pack_head, ConversationHead(state, chosen, ids))
             return Item(key, fresh, self._ttl, conversation_id), chosen
 
         async with self._turns.of(key):
             chosen = await compare_and_set(self._store, key, change, patience=_PATIENCE)
-        return await self._with_context(tenant, state, chosen)
+        return await self._with_context(key, state, chosen)
 
     async def forget(self, tenant: str, conversation_id: str) -> None:
         """Delete a conversation and its sections.
@@ -411,21 +349,23 @@ class Conversations:
             ConversationUnknown: there is none.
             StoreError: the store cannot be reached.
         """
-        key = Key(tenant, _KIND, conversation_id)
+        key = Key(tenant, HEAD, conversation_id)
         async with self._turns.of(key):
             (held,) = await self._store.get([key])
             if held is None or not await self._store.discard([key]):
                 raise ConversationUnknown(conversation_id)
-            head = await self._workshop.run(tenant, _unpack, held)
-            names = [] if head is None else [name for name, _ in head.ids]
-            await self._store.discard([*(_block_key(key, name) for name in names), *section_keys(tenant, names)])
+            self._memory.forget_index(tenant, conversation_id)
+            ids = StoredIds() if (head := await self._workshop.run(tenant, unpack_head, held)) is None else head.ids
+            names = [name for page in await self._pages(key, ids) for name in page or ()]
+            pages = [page_key(key, page.id) for page in ids.pages]
+            await self._store.discard([*(block_key(key, name) for name in names), *section_keys(tenant, names), *pages])
         await self._keep_shared(tenant, set(names))
 
     async def _keep_shared(self, tenant: str, names: set[str]) -> None:
         """Write again the sections of a deleted conversation that another one has as well, an imported copy for example."""
         if not names:
             return
-        pages = key_pages(self._store, Scope(tenant, _BLOCK))
+        pages = key_pages(self._store, Scope(tenant, BLOCK))
         for key in [key async for page in pages for key in page if key.id.partition(":")[0] in names]:
             name, _, conversation = key.id.partition(":")
             (value,) = await self._store.get([key])
@@ -433,36 +373,58 @@ class Conversations:
             if isinstance(section, Layered):
                 await self._store.put(section_items(tenant, section, self._ttl, conversation))
 
-    async def _read_head(self, tenant: str, conversation_id: str, held: bytes | None) -> _HistoryRecord | None:
+    async def _read_head(self, tenant: str, conversation_id: str, held: bytes | None) -> ConversationHead | None:
         """`_readable` in a thread: a head has the recent messages in it, which may be large."""
         return None if held is None else await self._workshop.run(tenant, _readable, conversation_id, held)
 
-    async def _with_context(self, tenant: str, whole: History, settings: HistorySettings) -> StoredConversation:
-        size = await self._workshop.run(tenant, _source_size, whole)
-        context = await self._workshop.run_sized(tenant, size, history.context, whole, settings)
+    async def _with_context(self, key: Key, whole: History, settings: HistorySettings) -> StoredConversation:
+        known = self._memory.index(key.tenant, key.id)
+        index = await self._workshop.run(key.tenant, StatementIndex.of, whole.blocks, known)
+        self._memory.keep_index(key.tenant, key.id, index)
+        context = await self._workshop.run_sized(key.tenant, _raw_size(whole), _told, whole, settings, index)
         return StoredConversation(whole, settings, context)
 
-    async def _whole(self, key: Key, head: _HistoryRecord) -> History:
+    async def _whole(self, key: Key, head: ConversationHead) -> History:
         """The history with its blocks."""
-        known = {name: block for name, _ in head.ids if (block := self._blocks.get(key.tenant, name))}
-        missing = [name for name, _ in head.ids if name not in known]
+        pages = await self._pages(key, head.ids)
+        names = [name for page in pages for name in page or ()]
+        known = {name: block for name in names if (block := self._memory.block(key.tenant, name))}
+        missing = [name for name in names if name not in known]
         if missing:
-            values = await self._store.get([_block_key(key, name) for name in missing])
-            known |= await self._workshop.run(key.tenant, _read_blocks, missing, values)
-            if not known.keys() >= set(missing):
-                raise HistoryIncomplete(key.id)
-            for name in missing:
-                self._blocks.keep(key.tenant, known[name])
-        return replace(head.bare, blocks=tuple(known[name] for name, _ in head.ids))
+            values = await self._store.get([block_key(key, name) for name in missing])
+            known |= await self._workshop.run(key.tenant, read_blocks, missing, values)
+            for name in known.keys() & set(missing):
+                self._memory.keep_block(key.tenant, known[name])
+        if None in pages or not known.keys() >= set(missing):
+            raise HistoryIncomplete(key.id)
+        return replace(head.bare, blocks=tuple(known[name] for name in names))
 
-    async def _write_blocks(self, key: Key, blocks: Sequence[Block], known: dict[str, float]) -> tuple[tuple[str, float], ...]:
-        """Make sure that all blocks are stored for as long as the conversation. Returns their ids and when each was written."""
+    async def _pages(self, key: Key, ids: StoredIds) -> list[tuple[str, ...] | None]:
+        """The ids of all blocks, page by page; None for a page that is no longer kept. The last one is not full."""
+        found = {page.id: self._memory.page(key.tenant, page.id) for page in ids.pages}
+        missing = [name for name, page in found.items() if page is None]
+        if missing:
+            values = await self._store.get([page_key(key, name) for name in missing])
+            found |= {name: read_page(value) for name, value in zip(missing, values, strict=True) if value is not None}
+            for page in [page for name in missing if (page := found[name]) is not None]:
+                self._memory.keep_page(key.tenant, page)
+        return [*(found[page.id] for page in ids.pages), tuple(block.id for block in ids.blocks)]
+
+    async def _write_blocks(self, key: Key, blocks: Sequence[Block], ids: StoredIds) -> StoredIds:
+        """Make sure that all blocks are stored for as long as the conversation, with their pages. Returns their ids.
+
+        Args:
+            ids: of the first of them, as they are stored.
+        """
         now = time.time()
-        due = [block for block in blocks if known.get(block.id, 0.0) <= now - _REWRITE_SHARE * self._ttl]
-        if due:
-            items = await self._workshop.run(key.tenant, _block_items, key, due, self._ttl)
+        writing = _writing([block.id for block in blocks], ids, now, now - _REWRITE_SHARE * self._ttl)
+        due = [blocks[i] for i in writing.blocks]
+        if due or writing.pages:
+            items = await self._workshop.run(key.tenant, block_items, key, due, self._ttl)
+            items += [page_item(key, page, self._ttl) for page in writing.pages]
             await self._store.record(Batch.of_items(items))
             for block in due:
-                self._blocks.keep(key.tenant, block)
-        fresh = {block.id for block in due}
-        return tuple((block.id, now if block.id in fresh else known[block.id]) for block in blocks)
+                self._memory.keep_block(key.tenant, block)
+            for page in writing.pages:
+                self._memory.keep_page(key.tenant, page)
+        return writing.ids

@@ -16,7 +16,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from turnfold.compression.errors import InvalidInput, SectionUnknown
-from turnfold.proxy.api.conversations import ConversationUnknown, ConversationUnreadable, HistoryIncomplete, TokenTaken
+from turnfold.proxy.api.conversation_records import TokenTaken
+from turnfold.proxy.api.conversations import ConversationUnknown, ConversationUnreadable, HistoryIncomplete
 from turnfold.proxy.asking.operations import ModelMissing
 from turnfold.proxy.books.section_records import SectionExpired
 from turnfold.proxy.http.refusals import Refused, error_body

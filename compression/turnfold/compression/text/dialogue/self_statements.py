@@ -6,7 +6,8 @@ Standing orders are in ``standing.orders``, signals of a whole conversation in `
 
 A statement differs from small talk in what it is made of: somebody speaks of their own things (*own*) in words for lasting states
 (*lasting*) or limits (*limit*), or of the task (*task*) with something that cannot be guessed again (a figure, a code, a name).
-Words for the day (*passing*) and courtesies (*social*) speak against it.
+Words for a condition of body or diet (*condition*: "allergic", "dialysis") speak for it, whoever is named with them. Words for
+the day (*passing*) and courtesies (*social*) speak against it.
 """
 
 from __future__ import annotations
@@ -22,11 +23,11 @@ from turnfold.compression.text.spans import ASKS
 
 _TABLE: Final = lexicon("statements")
 _CHANGED: Final = _TABLE["changed"]
-_KINDS: Final = {name: _TABLE[name] for name in ("own", "lasting", "limit", "task", "passing", "social")}
+_KINDS: Final = {name: _TABLE[name] for name in ("own", "lasting", "condition", "limit", "task", "passing", "social")}
 _TELLING: Final = frozenset().union(*_KINDS.values())
 _RUN_ON: Final = {
     name: lazy.pattern("|".join(sorted(map(re.escape, _TABLE[f"run-on {name}"]), key=lambda phrase: (-len(phrase), phrase))))
-    for name in ("own", "lasting", "limit", "task", "passing")
+    for name in ("own", "lasting", "condition", "limit", "task", "passing")
 }
 # Each looks at most about a hundred characters ahead for its end; otherwise it would take quadratic time. A code mixes letters
 # and digits, or joins them with signs; an address contains "@". Neither can be guessed later.
@@ -68,7 +69,7 @@ def statement_weight(sentence: str, known: Sequence[str] | None = None) -> float
     if not (said or dense):
         return max(0.0, facts - 0.2) if ASKS.search(sentence) else facts
     own, lasting, limit = says("own"), says("lasting"), says("limit")
-    weight = 0.25 * own + 0.15 * limit + 0.15 * says("task") + facts
+    weight = 0.25 * own + 0.15 * says("condition") + 0.15 * limit + 0.15 * says("task") + facts
     if lasting:
         weight += 0.2 if own else 0.05
     if limit and (own or facts):
