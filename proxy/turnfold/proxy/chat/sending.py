@@ -190,9 +190,8 @@ class Sending:
             second.close()
             return exchange
         answer.close()
-        sent = exchange.sent or exchange.conversation
-        if sent is not None and not is_ours:  # a fold of ours takes what it must, now that this is known of the model
-            self._refused.remember(spot, sent.messages)
+        if not is_ours:  # a fold of ours takes what it must, now that this is known of the model
+            self._refused.remember(spot, exchange.thoughts)
         _log.warning("%s: the upstream refused earlier thinking; sent again without it", request.id)
         return _with_bare(exchange, bare).but(
             answer=second, upstream_status=second.status, known=known, status="recovered", reason="thinking-refused"
@@ -200,17 +199,16 @@ class Sending:
 
     async def _without_refused_thinking(self, exchange: Exchange) -> Exchange:
         """The request without thinking that was refused before."""
-        sent = exchange.sent or exchange.conversation
-        if sent is None or not exchange.recoverable or not sent.messages.reasoning:
+        if not exchange.recoverable:
             return exchange
-        refused = self._refused.among(_spot(exchange), sent.messages)
+        refused = self._refused.among(_spot(exchange), exchange.thoughts)
         bare = await self._bare(exchange, refused) if refused else None
         if bare is None or bare.body is None:
             return exchange
         made = _with_bare(exchange, bare)
         return made if exchange.folded else made.but(status="recovered", reason="thinking-refused")
 
-    async def _bare(self, exchange: Exchange, refused: frozenset[int] | None = None) -> BareBody | None:
+    async def _bare(self, exchange: Exchange, refused: frozenset[bytes] | None = None) -> BareBody | None:
         """What goes out without the thinking of these messages, or without any; None if making it failed."""
         try:
             async with asyncio.timeout(self._patience):
