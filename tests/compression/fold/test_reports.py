@@ -236,7 +236,7 @@ def _step(number: int) -> str:
 
 
 def _of_one_step_each(tasks: int) -> list[Message]:
-    """Tasks of one step. Some agents keep what is done in one message of the assistant's, so that a result is never seen twice."""
+    """Tasks of one step. Some agents keep what is done in one message of the assistant's: a result is never seen twice."""
     messages: list[Message] = [{"role": "system", "content": _STEPS}]
     for number in range(tasks):
         messages.append({"role": "user", "content": f"Which parts of berth {number} are worn?"})
