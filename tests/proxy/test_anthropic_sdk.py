@@ -307,3 +307,48 @@ def test_thinking_that_was_refused_once_is_not_sent_again(upstream: UpstreamServ
     assert call(proxy.origin, "DELETE", "/v1/data", None, [("x-api-key", "sk-ant-user")]).status == 200
     assert client.messages.create(model="claude-opus-5-5", max_tokens=9, messages=messages).content[0].text == "ok"
     assert len(upstream.seen) == 9  # refused once more, as nothing is remembered
+
+
+def test_a_fold_that_lacks_the_thinking_of_a_running_turn_is_sent_unfolded(
+    upstream: UpstreamServer, proxy: ProxyServer, client: Any
+) -> None:
+    """A model that binds thinking, although its name does not say so, and wants it in a turn that goes on."""
+    refused = "messages.3.content.0: Invalid `signature` in `thinking` block. The"
+    missed = (
+        "messages.3.content.0.type: Expected `thinking`, but found `tool_use`. When `thinking` is enabled, a final `assistant`"
+    )
+    missed += " message must start with a thinking block (preceeding the lastmost set of `tool_use` and `tool_result` blocks)."
+
+    async def api(scope: Scope, receive: Receive, send: Send) -> None:
+        body = json.loads(upstream.seen[-1].body)
+        if body["messages"] == messages:
+            await reply(json.dumps(_ANSWER).encode())(scope, receive, send)
+            return
+        thinks = [block["type"] for m in body["messages"] if m["role"] == "assistant" for block in m["content"]]
+        error = {"type": "invalid_request_error", "message": refused if "thinking" in thinks else missed}
+        await reply(json.dumps({"type": "error", "error": error}).encode(), status=400)(scope, receive, send)
+
+    upstream.handler = api
+    messages: list[Any] = []
+    for i in range(60):
+        thinking = {"type": "thinking", "thinking": "Hm.", "signature": f"s{i}"}
+        call = {"type": "tool_use", "id": f"toolu_{i}", "name": "look", "input": {"crane": i}}
+        messages += [
+            {"role": "user", "content": [text(f"{i}: {prose(i, 'en', 8)}")]},
+            {"role": "assistant", "content": [thinking, call]},
+            {
+                "role": "user",
+                "content": [{"type": "tool_result", "tool_use_id": f"toolu_{i}", "content": prose(i + 500, "en", 8)}],
+            },
+            {"role": "assistant", "content": [text("Done.")]},
+        ]
+    messages.pop()
+    asked = {"model": "claude-of-the-quay", "max_tokens": 2000, "thinking": {"type": "enabled", "budget_tokens": 1024}}
+    for _ in range(3):
+        made = client.messages.create(messages=messages, **asked, extra_headers={"x-turnfold-budget": "9000"})
+        assert made.content[0].text == "ok"
+    until(lambda: len(proxy.recorder.so_far) == 3)
+    receipts = proxy.recorder.receipts
+    assert {(one.status, one.reason, one.tokens_before == one.tokens_after) for one in receipts} == {
+        ("passthrough", "thinking-refused", True)
+    }

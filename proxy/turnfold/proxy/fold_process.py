@@ -101,7 +101,7 @@ class Worker:
         elif isinstance(work, RecoverWork):
             yield from self._recover(exchange, work, sent)
         elif isinstance(work, BareWork):
-            yield from self._take_thinking_out(exchange, sent)
+            yield from self._take_thinking_out(exchange, sent, work.refused)
 
     def end(self) -> None:
         """End a piece of work; if nothing may be kept, forget it."""
@@ -152,17 +152,17 @@ class Worker:
         trails = trails_of(conversation, step.forwarded)
         yield RecoveryPlan(True, outcome, trails, _packed(step.attempt.sections)), step.forwarded.body
 
-    def _take_thinking_out(self, exchange: Exchange, sent: bytes) -> Answers:
+    def _take_thinking_out(self, exchange: Exchange, sent: bytes, refused: frozenset[bytes] | None) -> Answers:
         received = exchange.conversation
         if received is None:
             raise FoldRejected(exchange.reason)
-        bare = self._folding.bare_body(received, received.wire.read(sent, self._folding.memo))
+        bare = self._folding.bare_body(received, received.wire.read(sent, self._folding.memo), refused)
         yield replace(bare, body=None), bare.body or b""
 
 
 def _folded_body(done: Exchange) -> FoldedBody:
     kept = {field.name: getattr(done, field.name) for field in fields(FoldedBody)}
-    return FoldedBody(**kept | {"sections": _packed(done.sections)})
+    return FoldedBody(**kept | {"sections": _packed(done.sections), "large_thoughts": done.thoughts})
 
 
 def _packed(sections: Originals) -> tuple[PackedSection, ...]:

@@ -225,6 +225,53 @@ def test_a_chat_whose_every_message_is_json_is_one_of_people(first: str) -> None
     assert not any(m.reports for m in CHAT.read(as_chat(messages), WARM).messages)
 
 
+_STEPS: Final = (
+    "Answer with the tools read and note, in this form:\nThought: what to do\nAction: the tool\n"
+    'Action Input: its input as JSON, such as {"name": "x"}\n\nThe tool responds:\nObservation: what it gave'
+)
+
+
+def _step(number: int) -> str:
+    return f"Thought: I look.\nAction: read\nAction Input: {{'name': 'berth-{number}'}}"
+
+
+def _of_one_step_each(tasks: int) -> list[Message]:
+    """Tasks of one step. Some agents keep what is done in one message of the assistant's: a result is never seen twice."""
+    messages: list[Message] = [{"role": "system", "content": _STEPS}]
+    for number in range(tasks):
+        messages.append({"role": "user", "content": f"Which parts of berth {number} are worn?"})
+        rows = "id,part,state\n" + "\n".join(f"{row},pump {row},worn in year {number}" for row in range(60))
+        done = f"{_step(number)}\nObservation: {rows}\nThought: I can answer now.\nAnswer: All of {number}."
+        last = number == tasks - 1
+        messages.append({"role": "assistant", "content": _step(number) if last else done})
+        messages += [{"role": "user", "content": f"Observation: {rows}"}] if last else []
+    return messages
+
+
+@pytest.mark.parametrize("tasks", [1, 12])
+def test_one_result_is_told_by_instructions_that_name_it_and_its_call_with_data(tasks: int) -> None:
+    read = CHAT.read(as_chat(_of_one_step_each(tasks)), WARM).messages
+    assert [i for i, message in enumerate(read) if message.reports] == [len(read) - 1]
+
+
+def test_the_task_of_a_single_step_stays_a_message_of_its_own() -> None:
+    messages = _of_one_step_each(12)
+    fitted = fit(CHAT.read(as_chat(messages), WARM), FoldOptions(model=_MODEL, budget=1200), WARM)
+    assert fitted.folded.folded
+    task, call = (message["content"] for message in messages[-3:-1])
+    forwarded = [message["content"] for message in messages_of(fitted.forwarded.body)]
+    assert [any(said.split("\n\n<quotes", 1)[0].endswith(one) for said in forwarded) for one in (task, call)] == [True, True]
+
+
+def test_inputs_that_are_answered_in_labelled_data_are_a_persons() -> None:
+    messages: list[Message] = [{"role": "system", "content": "Input: what came in\nOutput: its kind as JSON"}]
+    for number in range(6):
+        messages.append({"role": "user", "content": f"Input: the {number}th parcel came late"})
+        messages.append({"role": "assistant", "content": 'Kind:\nOutput:\n{"kind": "complaint"}'})
+    messages.append({"role": "user", "content": "Input: all is well"})
+    assert not any(m.reports for m in CHAT.read(as_chat(messages), WARM).messages)
+
+
 def test_results_alone_are_bound() -> None:
     for name in FORMATS:
         made = session(name, 3, 12, seed=3)

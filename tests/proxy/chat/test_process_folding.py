@@ -436,6 +436,32 @@ def test_thinking_that_is_refused_is_taken_out_of_what_was_sent(upstream: Upstre
     assert [one["content"] for one in lists(second)] == without
 
 
+@pytest.mark.usefixtures("everything_is_large")
+def test_thinking_that_is_refused_is_left_out_of_the_next_large_requests(upstream: UpstreamServer, shared_origin: str) -> None:
+    """As after a client's own compaction: the kept thinking no longer fits; that of later answers does."""
+    body = json.loads(ENCODERS["messages"].encode(conversation(91, Kind(turns=8, loops=1, sentences=8, thinks=1.0))))
+    old = set(thoughts(json.dumps(body).encode()))
+
+    async def api(scope: Scope, receive: Receive, send: Send) -> None:
+        refuses = not old.isdisjoint(thoughts(upstream.seen[-1].body))
+        await (reply(REFUSED, status=400) if refuses else OK)(scope, receive, send)
+
+    upstream.handler = api
+    headers = [("content-type", "application/json"), ("x-api-key", "thinks on")]
+    for turn in range(3):
+        assert call(shared_origin, "POST", "/v1/messages", json.dumps(body).encode(), headers).status == 200
+        thinking = {"type": "thinking", "thinking": "Hm.", "signature": f"new {turn}"}
+        body["messages"].append({"role": "assistant", "content": [thinking, {"type": "text", "text": "Yes."}]})
+        body["messages"].append({"role": "user", "content": f"And crane {turn}?"})
+    sent = [thoughts(one.body) for one in upstream.seen]
+    assert (set(sent[0]), sent[1:]) == (old, [[], ["new 0"], ["new 0", "new 1"]])
+
+
+def thoughts(body: bytes) -> list[str]:
+    """Signatures of the thinking in a request."""
+    return [part["signature"] for one in lists(body) for part in one["content"] if part.get("type") == "thinking"]
+
+
 def lists(body: bytes) -> list[Any]:
     """The messages whose content is a list."""
     return [one for one in json.loads(body)["messages"] if isinstance(one["content"], list)]

@@ -33,6 +33,7 @@ class _Bound:
 _CLAUDE: Final = _Bound(frozenset({"fable"}), (5, 1))
 # The API's answer in this case.
 _REFUSED: Final = lazy.pattern(rb"Invalid `signature` in `thinking` block")
+_MISSED: Final = lazy.pattern(rb"must start with a thinking block")
 # claude-opus-5-5-20260801, anthropic/claude-sonnet-5.5, eu.anthropic.claude-haiku-5-5-v1:0, claude-3-5-sonnet. A date is no
 # version.
 _NAME: Final = lazy.pattern(r"claude-(?:(?P<family>[a-z]+)(?:-|$))?(?:(?P<major>\d{1,2})(?:[-.](?P<minor>\d{1,2}))?(?!\d))?")
@@ -50,6 +51,11 @@ def binds_thinking(model: str) -> bool:
 def refuses_thinking(status: int, body: bytes) -> bool:
     """Whether an upstream's answer says that a thinking block does not fit the messages before it ("Preserved thinking")."""
     return status == 400 and _REFUSED.search(body) is not None
+
+
+def misses_thinking(status: int, body: bytes) -> bool:
+    """Whether an upstream's answer says that a running turn lacks its thinking, as it may not where thinking is `enabled`."""
+    return status == 400 and _MISSED.search(body) is not None
 
 
 def decided(units: Sequence[Unit], plan: Plan, options: FoldOptions) -> int:

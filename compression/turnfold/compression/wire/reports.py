@@ -222,8 +222,9 @@ def _tells(frame: _Frame, alike: Sequence[_PossibleReport], call: str, now: Repo
 
 
 def _names(text: str, mark: str) -> bool:
-    """Whether instructions show a frame, or a way to write a call: at the start of a line or in quotation marks."""
-    shown = mark.split("[]", maxsplit=1)[0].strip()
+    """Whether instructions show a frame, or a way to write a call: at the start of a line or in quotation marks. They may show
+    the label of a call without the data below it."""
+    shown = mark.split("[]", maxsplit=1)[0].removesuffix(_JSON).strip()
     return (
         len(shown) >= _LEAST_NAMED
         and shown in text

@@ -146,6 +146,7 @@ class Exchange(_Changeable):
         recall: what chose the passages that are recalled: "words", or "vectors" beside them; "" for none, or without a model.
         options: what it was folded under in a process of its own; None where it was not.
         changes: what was done to its messages, where it was folded here and nothing else made it smaller.
+        large_thoughts: `thoughts` of what was read in a process of its own.
     """
 
     request: ChatRequest
@@ -183,6 +184,15 @@ class Exchange(_Changeable):
     recall: str = ""
     options: FoldOptions | None = None
     changes: Changes | None = None
+    large_thoughts: tuple[bytes, ...] = ()
+
+    @property
+    def thoughts(self) -> tuple[bytes, ...]:
+        """Keys of the messages with thinking in what goes out."""
+        sent = self.sent or self.conversation
+        if sent is None or not sent.messages:
+            return self.large_thoughts
+        return tuple([sent.messages[index].key for index in sent.messages.reasoning])
 
     @property
     def model(self) -> str:

@@ -231,20 +231,22 @@ class Folding:
             options = replace(options, keep=options.keep | exchange.request.keep)
         return replace(options, preserved_thinking=True) if exchange.known.binds_thinking else options
 
-    async def take_thinking_out(self, exchange: Exchange, refused: frozenset[int] | None = None) -> BareBody:
+    async def take_thinking_out(self, exchange: Exchange, refused: frozenset[bytes] | None = None) -> BareBody:
         """What was sent without the thinking of these messages, and its tokens; None: without any."""
         conversation = exchange.conversation
-        if self.elsewhere is not None and exchange.plain is not None and refused is None:
-            return await self.elsewhere.take_thinking_out(exchange)
+        if self.elsewhere is not None and exchange.plain is not None and not (conversation and conversation.messages):
+            return await self.elsewhere.take_thinking_out(exchange, refused)
         if conversation is None:
             return BareBody(None, 0)
         sent = exchange.sent or conversation
         return await self._lanes.run(exchange.request, lambda: self.bare_body(conversation, sent, refused))
 
-    def bare_body(self, received: Conversation, sent: Conversation, refused: frozenset[int] | None = None) -> BareBody:
+    def bare_body(self, received: Conversation, sent: Conversation, refused: frozenset[bytes] | None = None) -> BareBody:
         """The same, here and now."""
         memo = self.memo
-        indices = all_thinking(sent.messages, sent.model, bound=True) if refused is None else refused
+        indices = all_thinking(sent.messages, sent.model, bound=True)
+        if refused is not None:
+            indices = frozenset(index for index in indices if sent.messages[index].key in refused)
         if not indices:
             return BareBody(None, conversation_tokens(sent, sent.model, memo))
         bare = sent.with_changes(without_thinking(Changes(), sent.messages, indices), memo)

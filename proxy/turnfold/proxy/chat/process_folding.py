@@ -100,7 +100,13 @@ class RecoverWork(Work):
 
 @dataclass(frozen=True, slots=True)
 class BareWork(Work):
-    """Take all thinking out of what was sent, its second body; answer with `BareBody`."""
+    """Take thinking out of what was sent, its second body; answer with `BareBody`.
+
+    Attributes:
+        refused: keys of the messages that lose it; None: all.
+    """
+
+    refused: frozenset[bytes] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +154,7 @@ class FoldedBody:
     precedence: Precedence
     events: int
     attached: tuple[Attached, ...]
+    large_thoughts: tuple[bytes, ...]
 
     def put_on(self, exchange: Exchange) -> Exchange:
         """The serving process's exchange, with the result."""
@@ -166,7 +173,7 @@ class RecoveryPlan:
 
 @dataclass(frozen=True, slots=True)
 class BareBody:
-    """The body sent without any thinking (``None`` if it had none), and its tokens."""
+    """The body sent without thinking (``None`` if there is none to take out), and its tokens."""
 
     body: bytes | None
     tokens: int
@@ -239,15 +246,15 @@ class ProcessFolding:
             done, body = await _answer(process)
         return _checked(done, RecoveryPlan), body
 
-    async def take_thinking_out(self, exchange: Exchange) -> BareBody:
-        """What was sent without any thinking.
+    async def take_thinking_out(self, exchange: Exchange, refused: frozenset[bytes] | None) -> BareBody:
+        """What was sent without the thinking of these messages; None: without any.
 
         Raises:
             FoldRejected, ProcessFailed: see `fold_request`.
         """
         plain = exchange.plain or b""
         async with self._processes.session(exchange.request.tenant, beginning_of(plain)) as process:
-            await process.send(_work(BareWork, exchange), plain, exchange.body or plain)
+            await process.send(_work(BareWork, exchange, refused=refused), plain, exchange.body or plain)
             done, body = await _answer(process)
         return replace(_checked(done, BareBody), body=body or None)
 

@@ -11,6 +11,7 @@ import contextlib
 import logging
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
 from typing import Final
@@ -20,7 +21,7 @@ from turnfold.compression.errors import FoldRejected
 from turnfold.compression.fit.overflow import Overflow, detect
 from turnfold.compression.fit.recover import Outcome, Resend, recover
 from turnfold.compression.fit.unpriced import explain, hidden_in, is_notable, outweighs, text_ratio
-from turnfold.compression.fold.thinking import binds_thinking, refuses_thinking
+from turnfold.compression.fold.thinking import binds_thinking, misses_thinking, refuses_thinking
 from turnfold.compression.summary.calls import ModelCall, ModelReply
 from turnfold.compression.wire.conversation import SERVER_HISTORY, Conversation
 from turnfold.proxy.chat.exchange import Exchange, Watch
@@ -133,6 +134,8 @@ class Sending:
             return exchange
         if refuses_thinking(answer.status, answer.head):
             return await self._resend_without_thinking(exchange, answer)
+        if misses_thinking(answer.status, answer.head):
+            return await self._resend_unfolded(exchange, answer)
         overflow = detect(answer.status, answer.head, in_stream=answer.in_stream)
         if overflow is None:
             return exchange
@@ -175,42 +178,54 @@ class Sending:
             return RecoveryPlan(False, Outcome(False, "failed", None, ours, ours, window=overflow.limit)), b""
 
     async def _resend_without_thinking(self, exchange: Exchange, answer: PeekedResponse) -> Exchange:
-        """Send it again without any thinking, and remember that this model binds it; if that fails, the client gets the error."""
+        """Send it again without any thinking, and remember that this model binds it; if that fails, send it unfolded."""
         request, spot = exchange.request, _spot(exchange)
         is_ours = exchange.folded and not (exchange.known.binds_thinking or binds_thinking(exchange.model))
         known = await self._windows.learn_binding(spot)
         bare = await self._bare(exchange)
-        if bare is None or bare.body is None:
-            return exchange
-        try:
-            second = PeekedResponse(await self._send(exchange, bare.body))
-        except UpstreamFailed:
-            return exchange
-        if second.status >= 400:
-            second.close()
-            return exchange
+        second = None if bare is None or bare.body is None else await self._accepted(exchange, bare.body)
+        if bare is None or second is None:
+            return await self._resend_unfolded(exchange.but(known=known), answer)
         answer.close()
-        sent = exchange.sent or exchange.conversation
-        if sent is not None and not is_ours:  # a fold of ours takes what it must, now that this is known of the model
-            self._refused.remember(spot, sent.messages)
+        if not is_ours:  # a fold of ours takes what it must, now that this is known of the model
+            self._refused.remember(spot, exchange.thoughts)
         _log.warning("%s: the upstream refused earlier thinking; sent again without it", request.id)
         return _with_bare(exchange, bare).but(
             answer=second, upstream_status=second.status, known=known, status="recovered", reason="thinking-refused"
         )
 
+    async def _resend_unfolded(self, exchange: Exchange, answer: PeekedResponse) -> Exchange:
+        """Send what came in, where a fold lacks thinking that the upstream wants; if that fails, the client gets the error."""
+        second = await self._accepted(exchange, exchange.request.body) if exchange.folded else None
+        if second is None:
+            return exchange
+        answer.close()
+        _log.warning("%s: the upstream refused the fold for its thinking; sent again unfolded", exchange.request.id)
+        return _unfolded(exchange).but(answer=second, upstream_status=second.status)
+
+    async def _accepted(self, exchange: Exchange, body: bytes) -> PeekedResponse | None:
+        """The answer to another body of a request; None if the upstream refuses that too."""
+        try:
+            answer = PeekedResponse(await self._send(exchange, body))
+        except UpstreamFailed:
+            return None
+        if answer.status < 400:
+            return answer
+        answer.close()
+        return None
+
     async def _without_refused_thinking(self, exchange: Exchange) -> Exchange:
         """The request without thinking that was refused before."""
-        sent = exchange.sent or exchange.conversation
-        if sent is None or not exchange.recoverable or not sent.messages.reasoning:
+        if not exchange.recoverable:
             return exchange
-        refused = self._refused.among(_spot(exchange), sent.messages)
+        refused = self._refused.among(_spot(exchange), exchange.thoughts)
         bare = await self._bare(exchange, refused) if refused else None
         if bare is None or bare.body is None:
             return exchange
         made = _with_bare(exchange, bare)
         return made if exchange.folded else made.but(status="recovered", reason="thinking-refused")
 
-    async def _bare(self, exchange: Exchange, refused: frozenset[int] | None = None) -> BareBody | None:
+    async def _bare(self, exchange: Exchange, refused: frozenset[bytes] | None = None) -> BareBody | None:
         """What goes out without the thinking of these messages, or without any; None if making it failed."""
         try:
             async with asyncio.timeout(self._patience):
@@ -323,6 +338,15 @@ def _with_bare(exchange: Exchange, bare: BareBody) -> Exchange:
     """The exchange with a body without thinking in place of what would go out."""
     before = exchange.tokens[0] if exchange.tokens else bare.tokens
     return exchange.but(body=bare.body, folded=True, uncounted=False, tokens=(before, bare.tokens), trails=bare.trails)
+
+
+def _unfolded(exchange: Exchange) -> Exchange:
+    """The exchange with what came in in place of its fold."""
+    trails = None if exchange.trails is None else replace(exchange.trails, sent=exchange.trails.received)
+    before = exchange.tokens[0] if exchange.tokens else 0
+    tokens = (before, before) if exchange.tokens else None
+    plain = exchange.but(body=None, sent=None, folded=False, sections=(), betas=(), changes=None, tokens=tokens, trails=trails)
+    return plain.settle("passthrough", "thinking-refused")
 
 
 def _reads_another(exchange: Exchange) -> bool:
