@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 #: Part of every fold's identity. A release that changes bytes raises it and says so in the changelog.
-ENGINE_VERSION: Final = 23
+ENGINE_VERSION: Final = 24
 #: Length in tokens of the shortest prefix that most providers cache.
 USUAL_LEAST: Final = 1024
 #: Price of a token that is kept for an hour, where providers charge for writes (Anthropic, "Prompt caching": twice the input).

@@ -51,7 +51,7 @@ _TEXT: Final = (
     "The parcel weighs 4.2 kg and is worth $310. Anna Berg signs for it in Lisbon on Friday."
 )
 _SECTION: Final = {
-    "id": "s139f68565f636b7bb2c9",
+    "id": "s0ded2784111bd087a26d",
     "summary": "The parcel weighs 4.2 kg and is worth $310. Anna Berg signs for it in Lisbon on Friday.",
     "tokens": 51,
     "importance": 1.0,
@@ -89,7 +89,7 @@ _COMPRESSED: Final[dict[str, Any]] = {
     "metadata": {
         "compression_ms": 1.9,
         "scorer": "composite",
-        "result_id": "rf51204b185605adcde34f4de",
+        "result_id": "r17d2fd374261e4fab38595b4",
         "layer": 1,
         "sentences": 4,
         "sections": 1,
@@ -182,6 +182,7 @@ _RECEIPT: Final = {
         "audio_completion_tokens": None,
         "service_tier": None,
         "inference_geo": None,
+        "cost": None,
     },
     "upstream_status": 200,
     "overhead_ms": 9.6,
@@ -376,13 +377,13 @@ _ERRORS: Final[dict[int, tuple[str, str, str | None]]] = {
         " 'origin' is different, or it came through a proxy.",
         None,
     ),
-    404: ("section_unknown", "There is no section 's139f68565f636b7bb2c9'.", "section_id"),
+    404: ("section_unknown", "There is no section 's0ded2784111bd087a26d'.", "section_id"),
     409: (
         "idempotency_key_taken",
         "This idempotency key was used for another message of the conversation; use a new key for each message.",
         "idempotency-key",
     ),
-    410: ("section_expired", "The section 's139f68565f636b7bb2c9' is no longer kept.", "section_id"),
+    410: ("section_expired", "The section 's0ded2784111bd087a26d' is no longer kept.", "section_id"),
     413: ("body_too_large", "The body is larger than 8388608 bytes.", None),
     415: ("unsupported_encoding", "The body's content-encoding cannot be decoded.", "content-encoding"),
     422: ("invalid_body", "message.role: Field required", "message.role"),
