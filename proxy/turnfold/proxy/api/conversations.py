@@ -158,6 +158,11 @@ def _raw_size(state: History) -> int:
     return sum(len(one.content) for one in (*state.pinned, *state.recent))
 
 
+def _indexed(state: History, known: StatementIndex | None) -> tuple[StatementIndex, int]:
+    """The index of its blocks, made from a known one, and `_raw_size`."""
+    return StatementIndex.of(state.blocks, known), _raw_size(state)
+
+
 def _told(state: History, settings: HistorySettings, index: StatementIndex) -> Context:
     return history.context(state, settings, index=index)
 
@@ -379,9 +384,9 @@ class Conversations:
 
     async def _with_context(self, key: Key, whole: History, settings: HistorySettings) -> StoredConversation:
         known = self._memory.index(key.tenant, key.id)
-        index = await self._workshop.run(key.tenant, StatementIndex.of, whole.blocks, known)
+        index, size = await self._workshop.run(key.tenant, _indexed, whole, known)
         self._memory.keep_index(key.tenant, key.id, index)
-        context = await self._workshop.run_sized(key.tenant, _raw_size(whole), _told, whole, settings, index)
+        context = await self._workshop.run_sized(key.tenant, size, _told, whole, settings, index)
         return StoredConversation(whole, settings, context)
 
     async def _whole(self, key: Key, head: ConversationHead) -> History:
