@@ -105,11 +105,28 @@ def _requested(
     told = set(content_words(words.fold(question))) if holding else set()
     for by_title in (True, False):
         found = [(n, [one for one in sections if is_named(one, named, by_title=by_title)]) for n, sections in holding]
-        found = [(n, sections) for n, sections in found if sections]
+        found = [(n, sections) for n, sections in found if sections and not (by_title and _share_title(sections, named))]
         if found:
             n, sections = max(found, key=lambda one: (len(told & about(sources, one[0])), one[0]))
             return [_Meant(n, one) for one in _longest(sections)]
     return [] if may_be_listed(named) else _counted(holding[-1:], named)
+
+
+def _share_title(sections: Sequence[HeadedSection], named: NamedSections) -> bool:
+    """Whether a title that is not in quotation marks stands over several long sections, as a document's name over each of its
+    paragraphs. Then it tells none of them.
+    """
+    sizes: dict[tuple[str, ...], list[HeadedSection]] = {}
+    for one in sections:
+        if one.title not in named.quoted:
+            sizes.setdefault(one.title, []).append(one)
+    return any(len([one for one in alike if _stands_beside(one, max(alike, key=_size))]) > 1 for alike in sizes.values())
+
+
+def _stands_beside(one: HeadedSection, longest: HeadedSection) -> bool:
+    """Whether a section is the longest one of its title, or about as long and not a part of it."""
+    is_part = longest.place[0] < one.place[0] < longest.place[1]
+    return 2 * _size(one) >= _size(longest) and not is_part
 
 
 def _counted(holding: Sequence[tuple[int, Sequence[HeadedSection]]], named: NamedSections) -> list[_Meant]:
