@@ -28,7 +28,7 @@ MOST_NAMES: Final = 20
 PACKAGES: Final = ("turnfold.compression", "turnfold.config", "turnfold.proxy")
 #: Wings of the engine; later ones use earlier ones only, those of one row may use each other.
 WINGS: Final = (
-    ("errors", "lazy", "options", "tokens", "memo", "calibration", "warmth"),
+    ("claude_names", "errors", "lazy", "options", "tokens", "memo", "calibration", "warmth"),
     ("text",),
     ("scorers",),
     ("shorten",),

@@ -19,6 +19,7 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
+from turnfold.compression.claude_names import claude_name
 from turnfold.compression.options import HOUR_WRITE, USUAL_LEAST, CachePrices
 from turnfold.config.model_names import bare_name, is_free, is_same_model, is_tuned, maker_name
 from turnfold.config.price_list import PricedModel, look_up, newest_prices, price_list
@@ -48,7 +49,6 @@ _FIRST_DEARER_IN_REGIONS: Final = (5, 4)
 _VERTEX_REGION: Final = re.compile(
     r"https://(?:[a-z]+-[a-z]+\d+-aiplatform\.googleapis|aiplatform\.[a-z]{2}\.rep\.googleapis)\.com", re.IGNORECASE
 )
-_CLAUDE_VERSION: Final = re.compile(r"claude-[a-z]+-(\d{1,2})(?:-(\d{1,2}))?(?:$|[-@:])")
 _FIRST_CLAUDE_DEARER: Final = (4, 5)
 _REGION_OF_CLAUDE: Final = "us"
 
@@ -121,12 +121,6 @@ def takes_breakpoints(model: str) -> bool:
 def _gpt_version(model: str) -> tuple[int, int]:
     """The version's numbers; zeros for another model."""
     match = _GPT_VERSION.match(bare_name(model))
-    return (int(match[1]), int(match[2] or 0)) if match else (0, 0)
-
-
-def _claude_version(model: str) -> tuple[int, int]:
-    """The version's numbers in the names since Claude 4; zeros for another model."""
-    match = _CLAUDE_VERSION.match(maker_name(model).replace(".", "-"))
     return (int(match[1]), int(match[2] or 0)) if match else (0, 0)
 
 
@@ -348,7 +342,9 @@ def _times_in_region(found: PricedModel, model: str, use: TokenUse, upstream_url
     of_claude = found.provider.id == "anthropic" and use.region == _REGION_OF_CLAUDE
     of_gpt = _REGIONAL_HOST.match(upstream_url) is not None and _gpt_version(model) >= _FIRST_DEARER_IN_REGIONS
     at_google = found.provider.id == "google" and _VERTEX_REGION.match(upstream_url) is not None
-    return _IN_ONE_REGION if of_claude or of_gpt or (at_google and _claude_version(model) >= _FIRST_CLAUDE_DEARER) else 1.0
+    name = claude_name(model) if at_google else None
+    is_dearer = of_claude or of_gpt or (name is not None and name.version >= _FIRST_CLAUDE_DEARER)
+    return _IN_ONE_REGION if is_dearer else 1.0
 
 
 def _context(tier: str) -> dict[str, str]:

@@ -90,8 +90,8 @@ def under_prices(options: FoldOptions, total: int) -> FoldOptions:
 
     Later observations must not move earlier folds. So the first decision of the conversation determines whether there is a cache,
     and all others follow it. Below the first rung nothing is folded (``policy.thresholds``): a process that does not know of a
-    fold there might assume other prices, by which none was due. If the first decision
-    was made before the first cached token was observed, nothing more is folded, since the prices were wrong.
+    fold there might assume other prices, by which none was due. If the first decision was made before the first cached token was
+    observed, nothing more is folded, since the prices were wrong.
 
     Args:
         options: bound to the conversation (`binding`, `bound_belief`).

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from turnfold.compression import lazy
+from turnfold.compression.claude_names import claude_name
 from turnfold.compression.fold.plan import Plan
 from turnfold.compression.fold.units.unit import Unit
 from turnfold.compression.options import FoldOptions
@@ -34,18 +35,12 @@ _CLAUDE: Final = _Bound(frozenset({"fable"}), (5, 1))
 # The API's answer in this case.
 _REFUSED: Final = lazy.pattern(rb"Invalid `signature` in `thinking` block")
 _MISSED: Final = lazy.pattern(rb"must start with a thinking block")
-# claude-opus-5-5-20260801, anthropic/claude-sonnet-5.5, eu.anthropic.claude-haiku-5-5-v1:0, claude-3-5-sonnet. A date is no
-# version.
-_NAME: Final = lazy.pattern(r"claude-(?:(?P<family>[a-z]+)(?:-|$))?(?:(?P<major>\d{1,2})(?:[-.](?P<minor>\d{1,2}))?(?!\d))?")
 
 
 def binds_thinking(model: str) -> bool:
     """Whether a model accepts a thinking block only after the messages it was produced from."""
-    found = _NAME.search(model.lower())
-    if found is None:
-        return False
-    version = (int(found["major"] or 0), int(found["minor"] or 0))
-    return found["family"] in _CLAUDE.families or version >= _CLAUDE.since
+    name = claude_name(model)
+    return name is not None and (name.family in _CLAUDE.families or name.version >= _CLAUDE.since)
 
 
 def refuses_thinking(status: int, body: bytes) -> bool:

@@ -83,23 +83,24 @@ def sentence_rows(text: str) -> list[WeighedLine]:
     writers = written_by(text)
     heads = {i for i, span in enumerate(read.spans) if (above := writers.above(span.end)) and span.start < above[1]}
     graded = grades([" ".join(piece.split("\n")) for piece in pieces])
+
+    def weight(i: int) -> float:
+        if i in heads or i in aside:
+            return 0.0 if i in heads else _BESIDE
+        at = read.spans[i].start
+        return 1.2 if text[at - 1 : at] in ("", "\n") or i - 1 in labels else 0.4
+
     return [
         WeighedLine(
             piece,
-            weight=0.0
-            if i in heads
-            else _BESIDE
-            if i in aside
-            else 1.2
-            if text[span.start - 1 : span.start] in ("", "\n") or i - 1 in labels
-            else 0.4,
+            weight=weight(i),
             unmarked=True,
             scale=0.0 if i in heads else 1.0,
             evidence=1 if grade == _FAILURE else 0,
             needs=tuple(i - n for needed in read.needs[i] if (n := needed + (needed in labels)) != i),
             lines=piece.count("\n") + 1 if piece else 0,
         )
-        for i, (span, piece, grade) in enumerate(zip(read.spans, pieces, graded, strict=True))
+        for i, (piece, grade) in enumerate(zip(pieces, graded, strict=True))
     ]
 
 

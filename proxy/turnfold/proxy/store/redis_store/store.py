@@ -376,11 +376,7 @@ class RedisStore:
         memory counts as one."""
         told = await self._call(lambda: self._do("INFO", "memory"))
         servers = list(told.values()) if all(isinstance(one, dict) for one in told.values()) else [told]
-        rooms = [
-            Room(one["used_memory"], round(_FULL * one["maxmemory"]) or round(_OF_MACHINE * one["total_system_memory"]))
-            for one in servers
-            if (one["maxmemory_policy"] == "noeviction" if one.get("maxmemory") else one.get("total_system_memory"))
-        ]
+        rooms = [Room(one["used_memory"], limit) for one in servers if (limit := _limit(one))]
         return max(rooms, key=lambda room: room.used / room.limit, default=None)
 
     async def scrub(self) -> None:
@@ -476,3 +472,10 @@ def _translate(exc: Exception) -> StoreError:
         return StoreFailed(f"Redis: {advice} ({exc})")
     refused = isinstance(exc, errors.AuthenticationError)
     return (StoreUnavailable if isinstance(exc, _AWAY) and not refused else StoreFailed)(f"Redis: {said or type(exc).__name__}")
+
+
+def _limit(memory: Mapping[str, Any]) -> int:
+    """Bytes from which on a server counts as full, by what it tells of its memory; 0 if it evicts what is old instead."""
+    if memory.get("maxmemory"):
+        return int(_FULL * memory["maxmemory"]) if memory["maxmemory_policy"] == "noeviction" else 0
+    return int(_OF_MACHINE * memory.get("total_system_memory", 0))
